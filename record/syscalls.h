@@ -84,7 +84,7 @@
 	S(41, socket, 3, 0, SC_NETWORK, (socket_family, socket_type, socket_protocol))             \
 	S(42, connect, 3, 1, SC_NETWORK, (fd, address, int))                                       \
 	S(43, accept, 3, 1, SC_NETWORK, (fd, address, address))                                    \
-	S(44, sendto, 6, 1, SC_NETWORK, (fd, address, size, message_flags, address, uint))         \
+	S(44, sendto, 6, 1, SC_NETWORK, (fd, address, size, message_flags, address, int))          \
 	S(45, recvfrom, 6, 1, SC_NETWORK, (fd, address, size, message_flags, address, address))    \
 	S(46, sendmsg, 3, 1, SC_NETWORK, (fd, address, message_flags))                             \
 	S(47, recvmsg, 3, 1, SC_NETWORK, (fd, address, message_flags))                             \
@@ -117,8 +117,8 @@
 	S(73, flock, 2, 1, SC_DESC, (fd, flock_operation))                                         \
 	S(74, fsync, 1, 1, SC_DESC, (fd))                                                          \
 	S(75, fdatasync, 1, 1, SC_DESC, (fd))                                                      \
-	S(76, truncate, 2, 0, SC_FILE, (path, offset))                                             \
-	S(77, ftruncate, 2, 1, SC_DESC, (fd, offset))                                              \
+	S(76, truncate, 2, 0, SC_FILE, (path, ulong))                                              \
+	S(77, ftruncate, 2, 1, SC_DESC, (fd, ulong))                                               \
 	S(78, getdents, 3, 1, SC_DESC, (fd, address, uint))                                        \
 	S(79, getcwd, 2, 0, SC_FILE, (address, size))                                              \
 	S(80, chdir, 1, 0, SC_FILE, (path))                                                        \
@@ -180,7 +180,7 @@
 	S(136, ustat, 2, 0, 0, (device, address))                                                  \
 	S(137, statfs, 2, 0, SC_FILE, (path, address))                                             \
 	S(138, fstatfs, 2, 1, SC_DESC, (fd, address))                                              \
-	S(139, sysfs, 3, 0, 0, (int, ulong, address))                                              \
+	S(139, sysfs, 3, 0, 0, (lhex, lhex, lhex))                                                 \
 	S(140, getpriority, 2, 0, 0, (priority_which, pid))                                        \
 	S(141, setpriority, 3, 0, 0, (priority_which, pid, int))                                   \
 	S(142, sched_setparam, 2, 0, 0, (pid, address))                                            \
@@ -210,18 +210,18 @@
 	S(166, umount2, 2, 0, SC_FILE, (path, umount_flags))                                       \
 	S(167, swapon, 2, 0, SC_FILE, (path, swap_flags))                                          \
 	S(168, swapoff, 1, 0, SC_FILE, (path))                                                     \
-	S(169, reboot, 4, 0, 0, (reboot_magic, reboot_magic2, reboot_command, address))            \
-	S(170, sethostname, 2, 0, 0, (address, size))                                              \
-	S(171, setdomainname, 2, 0, 0, (address, size))                                            \
+	S(169, reboot, 4, 0, 0, (reboot_magic, reboot_magic, reboot_command, address))             \
+	S(170, sethostname, 2, 0, 0, (address, uint))                                              \
+	S(171, setdomainname, 2, 0, 0, (address, uint))                                            \
 	S(172, iopl, 1, 0, 0, (int))                                                               \
 	S(173, ioperm, 3, 0, 0, (lhex, lhex, int))                                                 \
-	S(174, create_module, 2, 0, 0, (path, size))                                               \
+	S(174, create_module, 2, 0, 0, (lhex, lhex))                                               \
 	S(175, init_module, 3, 0, 0, (address, ulong, address))                                    \
 	S(176, delete_module, 2, 0, 0, (path, delete_module_flags))                                \
-	S(177, get_kernel_syms, 1, 0, 0, (address))                                                \
-	S(178, query_module, 5, 0, 0, (path, int, address, size, address))                         \
-	S(179, quotactl, 4, 0, SC_FILE, (hex, path, uint, address))                                \
-	S(180, nfsservctl, 3, 0, 0, (int, address, address))                                       \
+	S(177, get_kernel_syms, 1, 0, 0, (lhex))                                                   \
+	S(178, query_module, 5, 0, 0, (lhex, lhex, lhex, lhex, lhex))                              \
+	S(179, quotactl, 4, 0, SC_FILE, (quota_command, path, uint, address))                      \
+	S(180, nfsservctl, 3, 0, 0, (lhex, lhex, lhex))                                            \
 	S(181, getpmsg, 5, 0, SC_NETWORK, (lhex, lhex, lhex, lhex, lhex))                          \
 	S(182, putpmsg, 5, 0, SC_NETWORK, (lhex, lhex, lhex, lhex, lhex))                          \
 	S(183, afs_syscall, 5, 0, 0, (lhex, lhex, lhex, lhex, lhex))                               \
@@ -260,7 +260,7 @@
 	S(215, epoll_wait_old, 4, 0, 0, (lhex, lhex, lhex, lhex))                                  \
 	S(216, remap_file_pages, 5, 0, SC_MEMORY, (address, size, mmap_prot, ulong, mmap_flags))   \
 	S(217, getdents64, 3, 1, SC_DESC, (fd, address, uint))                                     \
-	S(218, set_tid_address, 1, 0, 0, (address))                                                \
+	S(218, set_tid_address, 1, 0, 0, (lhex))                                                   \
 	S(219, restart_syscall, 0, 0, 0, ())                                                       \
 	S(220, semtimedop, 4, 0, SC_IPC, (int, address, uint, address))                            \
 	S(221, fadvise64, 4, 1, SC_DESC, (fd, offset, size, fadvise_advice))                       \
@@ -307,7 +307,7 @@
 	S(260, fchownat, 5, 1, SC_DESC | SC_FILE, (dirfd, path, uid, uid, at_flags))               \
 	S(261, futimesat, 3, 1, SC_DESC | SC_FILE, (dirfd, path, address))                         \
 	S(262, newfstatat, 4, 1, SC_DESC | SC_FILE, (dirfd, path, address, at_flags))              \
-	S(263, unlinkat, 3, 1, SC_DESC | SC_FILE, (dirfd, path, unlink_flags))                     \
+	S(263, unlinkat, 3, 1, SC_DESC | SC_FILE, (dirfd, path, at_flags))                         \
 	S(264, renameat, 4, 1, SC_DESC | SC_FILE, (dirfd, path, dirfd, path))                      \
 	S(265, linkat, 5, 1, SC_DESC | SC_FILE, (dirfd, path, dirfd, path, at_flags))              \
 	S(266, symlinkat, 3, 2, SC_DESC | SC_FILE, (path, dirfd, path))                            \
@@ -331,14 +331,14 @@
 	S(283, timerfd_create, 2, 0, SC_DESC, (clock, timerfd_flags))                              \
 	S(284, eventfd, 1, 0, SC_DESC, (uint))                                                     \
 	S(285, fallocate, 4, 1, SC_DESC, (fd, fallocate_mode, offset, offset))                     \
-	S(286, timerfd_settime, 4, 1, SC_DESC, (fd, timerfd_settime_flags, address, address))      \
+	S(286, timerfd_settime, 4, 1, SC_DESC, (fd, timerfd_flags, address, address))              \
 	S(287, timerfd_gettime, 2, 1, SC_DESC, (fd, address))                                      \
 	S(288, accept4, 4, 1, SC_NETWORK, (fd, address, address, socket_flags))                    \
 	S(289, signalfd4, 4, 1, SC_DESC | SC_SIGNAL, (fd, address, size, signalfd_flags))          \
 	S(290, eventfd2, 2, 0, SC_DESC, (uint, eventfd_flags))                                     \
 	S(291, epoll_create1, 1, 0, SC_DESC, (epoll_create_flags))                                 \
-	S(292, dup3, 3, 1, SC_DESC, (fd, fd, dup_flags))                                           \
-	S(293, pipe2, 2, 0, SC_DESC, (address, pipe_flags))                                        \
+	S(292, dup3, 3, 1, SC_DESC, (fd, fd, file_flags))                                          \
+	S(293, pipe2, 2, 0, SC_DESC, (address, file_flags))                                        \
 	S(294, inotify_init1, 1, 0, SC_DESC, (inotify_flags))                                      \
 	S(295, preadv, 4, 1, SC_DESC, (fd, address, ulong, offset))                                \
 	S(296, pwritev, 4, 1, SC_DESC, (fd, address, ulong, offset))                               \
@@ -359,7 +359,7 @@
 	S(309, getcpu, 3, 0, 0, (address, address, address))                                       \
 	S(310, process_vm_readv, 6, 0, 0, (pid, address, ulong, address, ulong, ulong))            \
 	S(311, process_vm_writev, 6, 0, 0, (pid, address, ulong, address, ulong, ulong))           \
-	S(312, kcmp, 5, 0, 0, (pid, pid, kcmp_type, ulong, ulong))                                 \
+	S(312, kcmp, 5, 0, 0, (pid, pid, kcmp_type, kcmp_index, kcmp_index))                       \
 	S(313, finit_module, 3, 1, SC_DESC, (fd, address, finit_module_flags))                     \
 	S(314, sched_setattr, 3, 0, 0, (pid, address, uint))                                       \
 	S(315, sched_getattr, 4, 0, 0, (pid, address, uint, uint))                                 \
@@ -372,13 +372,13 @@
 	S(322, execveat, 5, 1, SC_DESC | SC_FILE | SC_PROCESS,                                     \
 		(dirfd, path, address, address, at_flags))                                         \
 	S(323, userfaultfd, 1, 0, SC_DESC, (userfaultfd_flags))                                    \
-	S(324, membarrier, 3, 0, 0, (membarrier_command, hex, int))                                \
+	S(324, membarrier, 3, 0, 0, (membarrier_command, membarrier_flags, int))                   \
 	S(325, mlock2, 3, 0, SC_MEMORY, (address, size, mlock_flags))                              \
 	S(326, copy_file_range, 6, 1, SC_DESC, (fd, address, fd, address, size, uint))             \
 	S(327, preadv2, 6, 1, SC_DESC, (fd, address, ulong, offset, unused, read_write_flags))     \
 	S(328, pwritev2, 6, 1, SC_DESC, (fd, address, ulong, offset, unused, read_write_flags))    \
 	S(329, pkey_mprotect, 4, 0, SC_MEMORY, (address, size, mmap_prot, int))                    \
-	S(330, pkey_alloc, 2, 0, 0, (hex, pkey_rights))                                            \
+	S(330, pkey_alloc, 2, 0, 0, (lhex, pkey_rights))                                           \
 	S(331, pkey_free, 1, 0, 0, (int))                                                          \
 	S(332, statx, 5, 1, SC_DESC | SC_FILE, (dirfd, path, statx_flags, statx_mask, address))    \
 	S(333, io_pgetevents, 6, 0, 0, (address, long, long, address, address, address))           \
@@ -406,15 +406,16 @@
 	S(439, faccessat2, 4, 1, SC_DESC | SC_FILE, (dirfd, path, access_mode, faccessat_flags))   \
 	S(440, process_madvise, 5, 1, SC_DESC, (fd, address, ulong, madvise_advice, hex))          \
 	S(441, epoll_pwait2, 6, 1, SC_DESC, (fd, address, int, address, address, size))            \
-	S(442, mount_setattr, 5, 1, SC_DESC | SC_FILE, (dirfd, path, at_flags, address, size))     \
-	S(443, quotactl_fd, 4, 1, SC_DESC, (fd, hex, uint, address))                               \
+	S(442, mount_setattr, 5, 1, SC_DESC | SC_FILE,                                             \
+		(dirfd, path, mount_at_flags, address, size))                                      \
+	S(443, quotactl_fd, 4, 1, SC_DESC, (fd, quota_command, uint, address))                     \
 	S(444, landlock_create_ruleset, 3, 0, SC_DESC, (address, size, landlock_flags))            \
 	S(445, landlock_add_rule, 4, 1, SC_DESC, (fd, landlock_rule, address, hex))                \
 	S(446, landlock_restrict_self, 2, 1, SC_DESC, (fd, hex))                                   \
 	S(447, memfd_secret, 1, 0, SC_DESC, (memfd_secret_flags))                                  \
 	S(448, process_mrelease, 2, 1, SC_DESC, (fd, hex))                                         \
 	S(449, futex_waitv, 5, 0, 0, (address, uint, hex, address, clock))                         \
-	S(450, set_mempolicy_home_node, 4, 0, SC_MEMORY, (address, ulong, ulong, hex))             \
+	S(450, set_mempolicy_home_node, 4, 0, SC_MEMORY, (address, ulong, ulong, lhex))            \
 	S(451, cachestat, 4, 1, SC_DESC, (fd, address, address, hex))                              \
 	S(452, fchmodat2, 4, 1, SC_DESC | SC_FILE, (dirfd, path, mode, at_flags))                  \
 	S(453, map_shadow_stack, 3, 0, SC_MEMORY, (address, size, shadow_stack_flags))             \

@@ -47,7 +47,7 @@ const struct flag_name flags_access_mode[] = {
 
 const struct flag_name flags_at_flags[] = {
 	N(AT_SYMLINK_NOFOLLOW), N(AT_REMOVEDIR), N(AT_SYMLINK_FOLLOW), N(AT_NO_AUTOMOUNT),
-	N(AT_EMPTY_PATH), N(AT_STATX_FORCE_SYNC), N(AT_STATX_DONT_SYNC), N(AT_RECURSIVE),
+	N(AT_EMPTY_PATH), N(AT_RECURSIVE),
 	{ 0, NULL }
 };
 
@@ -65,11 +65,6 @@ const struct flag_name flags_faccessat_flags[] = {
 const struct flag_name flags_handle_flags[] = {
 	N(AT_SYMLINK_FOLLOW), N(AT_EMPTY_PATH), { 0x200, "AT_HANDLE_FID" },
 	{ 1, "AT_HANDLE_MNT_ID_UNIQUE" }, { 2, "AT_HANDLE_CONNECTABLE" },
-	{ 0, NULL }
-};
-
-const struct flag_name flags_unlink_flags[] = {
-	N(AT_REMOVEDIR),
 	{ 0, NULL }
 };
 
@@ -114,20 +109,20 @@ const struct flag_name flags_fadvise_advice[] = {
 	{ 0, NULL }
 };
 
+#define FILE_FLAGS                                                                                 \
+	N(O_CREAT), N(O_EXCL), N(O_NOCTTY), N(O_TRUNC), N(O_APPEND), N(O_NONBLOCK), N(O_SYNC),     \
+	N(O_DSYNC), { 04000000, "__O_SYNC" }, N(O_DIRECT), { 0100000, "O_LARGEFILE" },             \
+	N(O_NOFOLLOW), N(O_NOATIME), N(O_CLOEXEC), N(O_PATH), N(O_TMPFILE),                        \
+	{ 020000000, "__O_TMPFILE" }, N(O_DIRECTORY), N(FASYNC),
+
 const struct flag_name flags_open_flags[] = {
-	N(O_CREAT), N(O_EXCL), N(O_NOCTTY), N(O_TRUNC), N(O_APPEND), N(O_NONBLOCK), N(O_SYNC),
-	N(O_DSYNC), N(O_DIRECT), { 0100000, "O_LARGEFILE" }, N(O_NOFOLLOW), N(O_NOATIME),
-	N(O_CLOEXEC), N(O_PATH), N(O_TMPFILE), N(O_DIRECTORY), N(FASYNC),
+	FILE_FLAGS
 	{ 0, NULL }
 };
 
-const struct flag_name flags_pipe_flags[] = {
-	N(O_NONBLOCK), N(O_DIRECT), N(O_CLOEXEC),
-	{ 0, NULL }
-};
-
-const struct flag_name flags_dup_flags[] = {
-	N(O_CLOEXEC),
+/* The same where no access mode is among them. */
+const struct flag_name flags_file_flags[] = {
+	FILE_FLAGS
 	{ 0, NULL }
 };
 
@@ -140,21 +135,27 @@ const struct flag_name flags_fcntl_command[] = {
 	N(F_DUPFD), N(F_GETFD), N(F_SETFD), N(F_GETFL), N(F_SETFL), { 5, "F_GETLK" },
 	{ 6, "F_SETLK" }, { 7, "F_SETLKW" }, { 12, "F_GETLK64" }, { 13, "F_SETLK64" },
 	{ 14, "F_SETLKW64" }, N(F_SETOWN), N(F_GETOWN), N(F_SETSIG), N(F_GETSIG),
-	N(F_SETOWN_EX), N(F_GETOWN_EX), N(F_OFD_GETLK), N(F_OFD_SETLK), N(F_OFD_SETLKW),
-	N(F_SETLEASE), N(F_GETLEASE), N(F_NOTIFY), N(F_DUPFD_CLOEXEC), N(F_SETPIPE_SZ),
+	N(F_SETOWN_EX), N(F_GETOWN_EX), { 17, "F_GETOWNER_UIDS" }, N(F_OFD_GETLK),
+	N(F_OFD_SETLK), N(F_OFD_SETLKW), N(F_SETLEASE), N(F_GETLEASE), N(F_NOTIFY), N(F_DUPFD_CLOEXEC),
+	N(F_SETPIPE_SZ),
 	N(F_GETPIPE_SZ), N(F_ADD_SEALS), N(F_GET_SEALS), N(F_GET_RW_HINT), N(F_SET_RW_HINT),
 	{ 0, NULL }
 };
 
 const struct flag_name flags_flock_operation[] = {
 	N(LOCK_SH), N(LOCK_EX), N(LOCK_NB), N(LOCK_UN), { 32, "LOCK_MAND" },
+	{ 192, "LOCK_RW" }, { 64, "LOCK_READ" }, { 128, "LOCK_WRITE" },
 	{ 0, NULL }
 };
 
 const struct flag_name flags_socket_family[] = {
 	N(AF_UNSPEC), N(AF_UNIX), N(AF_INET), N(AF_INET6), N(AF_NETLINK), N(AF_PACKET),
 	N(AF_VSOCK), N(AF_BLUETOOTH), N(AF_ALG), N(AF_XDP), N(AF_CAN), N(AF_KEY), N(AF_TIPC),
-	N(AF_RDS),
+	N(AF_RDS), N(AF_AX25), N(AF_IPX), N(AF_APPLETALK), N(AF_NETROM), N(AF_BRIDGE), N(AF_ATMPVC),
+	N(AF_X25), N(AF_ROSE), { 12, "AF_DECnet" }, N(AF_NETBEUI), N(AF_SECURITY), N(AF_ASH),
+	N(AF_ECONET), N(AF_ATMSVC), N(AF_SNA), N(AF_IRDA), N(AF_PPPOX), N(AF_WANPIPE), N(AF_LLC),
+	N(AF_IB), N(AF_MPLS), N(AF_IUCV), N(AF_RXRPC), N(AF_ISDN), N(AF_PHONET), N(AF_IEEE802154),
+	N(AF_CAIF), N(AF_NFC), N(AF_KCM), N(AF_QIPCRTR), N(AF_SMC), { 45, "AF_MCTP" },
 	{ 0, NULL }
 };
 
@@ -193,7 +194,8 @@ const struct flag_name flags_message_flags[] = {
 	N(MSG_OOB), N(MSG_PEEK), N(MSG_DONTROUTE), N(MSG_CTRUNC), { MSG_PROXY, "MSG_PROBE" }, N(MSG_TRUNC),
 	N(MSG_DONTWAIT), N(MSG_EOR), N(MSG_WAITALL), N(MSG_FIN), N(MSG_SYN), N(MSG_CONFIRM),
 	N(MSG_RST), N(MSG_ERRQUEUE), N(MSG_NOSIGNAL), N(MSG_MORE), N(MSG_WAITFORONE),
-	N(MSG_BATCH), N(MSG_ZEROCOPY), N(MSG_FASTOPEN), N(MSG_CMSG_CLOEXEC),
+	{ 0x20000, "MSG_SENDPAGE_NOTLAST" }, N(MSG_BATCH), { 0x80000, "MSG_NO_SHARED_FRAGS" },
+	N(MSG_ZEROCOPY), N(MSG_FASTOPEN), N(MSG_CMSG_CLOEXEC), { 0x80000000, "MSG_CMSG_COMPAT" },
 	{ 0, NULL }
 };
 
@@ -308,12 +310,7 @@ const struct flag_name flags_signalfd_flags[] = {
 };
 
 const struct flag_name flags_timerfd_flags[] = {
-	N(TFD_CLOEXEC), N(TFD_NONBLOCK),
-	{ 0, NULL }
-};
-
-const struct flag_name flags_timerfd_settime_flags[] = {
-	N(TFD_TIMER_ABSTIME), N(TFD_TIMER_CANCEL_ON_SET),
+	N(TFD_TIMER_ABSTIME), N(TFD_TIMER_CANCEL_ON_SET), N(TFD_CLOEXEC), N(TFD_NONBLOCK),
 	{ 0, NULL }
 };
 
@@ -326,7 +323,7 @@ const struct flag_name flags_clock[] = {
 	N(CLOCK_REALTIME), N(CLOCK_MONOTONIC), N(CLOCK_PROCESS_CPUTIME_ID),
 	N(CLOCK_THREAD_CPUTIME_ID), N(CLOCK_MONOTONIC_RAW), N(CLOCK_REALTIME_COARSE),
 	N(CLOCK_MONOTONIC_COARSE), N(CLOCK_BOOTTIME), N(CLOCK_REALTIME_ALARM),
-	N(CLOCK_BOOTTIME_ALARM), N(CLOCK_TAI),
+	N(CLOCK_BOOTTIME_ALARM), { 10, "CLOCK_SGI_CYCLE" }, N(CLOCK_TAI),
 	{ 0, NULL }
 };
 
@@ -347,7 +344,7 @@ const struct flag_name flags_clone_flags[] = {
 	N(CLONE_VM), N(CLONE_FS), N(CLONE_FILES), N(CLONE_SIGHAND), N(CLONE_PIDFD),
 	N(CLONE_PTRACE), N(CLONE_VFORK), N(CLONE_PARENT), N(CLONE_THREAD), N(CLONE_NEWNS),
 	N(CLONE_SYSVSEM), N(CLONE_SETTLS), N(CLONE_PARENT_SETTID), N(CLONE_CHILD_CLEARTID),
-	N(CLONE_DETACHED), N(CLONE_UNTRACED), N(CLONE_CHILD_SETTID), N(CLONE_NEWCGROUP),
+	N(CLONE_UNTRACED), N(CLONE_CHILD_SETTID), N(CLONE_NEWCGROUP),
 	N(CLONE_NEWUTS), N(CLONE_NEWIPC), N(CLONE_NEWUSER), N(CLONE_NEWPID), N(CLONE_NEWNET),
 	N(CLONE_IO),
 	{ 0, NULL }
@@ -404,7 +401,7 @@ const struct flag_name flags_priority_which[] = {
 };
 
 const struct flag_name flags_scheduler_policy[] = {
-	N(SCHED_OTHER), N(SCHED_FIFO), N(SCHED_RR), N(SCHED_BATCH), N(SCHED_IDLE),
+	N(SCHED_OTHER), N(SCHED_FIFO), N(SCHED_RR), N(SCHED_BATCH), { 4, "SCHED_ISO" }, N(SCHED_IDLE),
 	{ 6, "SCHED_DEADLINE" },
 	{ 0, NULL }
 };
@@ -454,6 +451,7 @@ const struct flag_name flags_statx_mask[] = {
 	N(STATX_ALL), N(STATX_BASIC_STATS), N(STATX_TYPE), N(STATX_MODE), N(STATX_NLINK),
 	N(STATX_UID), N(STATX_GID), N(STATX_ATIME), N(STATX_MTIME), N(STATX_CTIME), N(STATX_INO),
 	N(STATX_SIZE), N(STATX_BLOCKS), N(STATX_BTIME), N(STATX_MNT_ID),
+	{ 0x2000, "STATX_DIOALIGN" },
 	{ 0, NULL }
 };
 
@@ -491,6 +489,7 @@ const struct flag_name flags_sync_range_flags[] = {
 const struct flag_name flags_io_uring_enter_flags[] = {
 	{ 1, "IORING_ENTER_GETEVENTS" }, { 2, "IORING_ENTER_SQ_WAKEUP" },
 	{ 4, "IORING_ENTER_SQ_WAIT" }, { 8, "IORING_ENTER_EXT_ARG" },
+	{ 16, "IORING_ENTER_REGISTERED_RING" },
 	{ 0, NULL }
 };
 
@@ -515,7 +514,9 @@ const struct flag_name flags_mount_flags[] = {
 	N(MS_MANDLOCK), N(MS_DIRSYNC), { 256, "MS_NOSYMFOLLOW" }, N(MS_NOATIME), N(MS_NODIRATIME),
 	N(MS_BIND), N(MS_MOVE), N(MS_REC), N(MS_SILENT), N(MS_POSIXACL), N(MS_UNBINDABLE),
 	N(MS_PRIVATE), N(MS_SLAVE), N(MS_SHARED), N(MS_RELATIME), N(MS_KERNMOUNT),
-	N(MS_I_VERSION), N(MS_STRICTATIME), N(MS_LAZYTIME), N(MS_ACTIVE), N(MS_NOUSER),
+	N(MS_I_VERSION), N(MS_STRICTATIME), N(MS_LAZYTIME),
+	{ 1 << 26, "MS_SUBMOUNT" }, { 1 << 27, "MS_NOREMOTELOCK" }, { 1 << 28, "MS_NOSEC" },
+	{ 1 << 29, "MS_BORN" }, N(MS_ACTIVE), N(MS_NOUSER),
 	{ 0, NULL }
 };
 

@@ -25,14 +25,14 @@ struct flag_set {
 	const char *unknown;
 };
 
-/* F(set, is a bit mask, text for unknown values) */
+/* F(set, is a bit mask (1: of 32 bits, 2: of 64) or names (0), text for unknown values) */
 #define SYSCALL_FLAG_SETS(F)                                                                       \
 	F(access_mode, 1, "?_OK")                                                                  \
 	F(at_flags, 1, "AT_???")                                                                   \
 	F(statx_flags, 1, "AT_???")                                                                \
 	F(faccessat_flags, 1, "AT_???")                                                            \
 	F(handle_flags, 1, "AT_???")                                                               \
-	F(mount_flags, 1, "MS_???")                                                                \
+	F(mount_flags, 2, "MS_???")                                                                \
 	F(umount_flags, 1, "MNT_???")                                                              \
 	F(seals, 1, "F_SEAL_???")                                                                  \
 	F(lease, 0, "F_???")                                                                       \
@@ -41,16 +41,13 @@ struct flag_set {
 	F(msg_get_flags, 1, "IPC_???")                                                             \
 	F(ptrace_request, 0, "PTRACE_???")                                                         \
 	F(bpf_command, 0, "BPF_???")                                                               \
-	F(unlink_flags, 1, "AT_???")                                                               \
-	F(mmap_prot, 1, "PROT_???")                                                                \
+	F(mmap_prot, 2, "PROT_???")                                                                \
 	F(mmap_flags, 1, "MAP_???")                                                                \
-	F(mremap_flags, 1, "MREMAP_???")                                                           \
+	F(mremap_flags, 2, "MREMAP_???")                                                           \
 	F(msync_flags, 1, "MS_???")                                                                \
 	F(madvise_advice, 0, "MADV_???")                                                           \
 	F(fadvise_advice, 0, "POSIX_FADV_???")                                                     \
 	F(open_flags, 1, "O_???")                                                                  \
-	F(pipe_flags, 1, "O_???")                                                                  \
-	F(dup_flags, 1, "O_???")                                                                   \
 	F(whence, 0, "SEEK_???")                                                                   \
 	F(fcntl_command, 0, "F_???")                                                               \
 	F(flock_operation, 1, "LOCK_???")                                                          \
@@ -71,13 +68,12 @@ struct flag_set {
 	F(eventfd_flags, 1, "EFD_???")                                                             \
 	F(signalfd_flags, 1, "SFD_???")                                                            \
 	F(timerfd_flags, 1, "TFD_???")                                                             \
-	F(timerfd_settime_flags, 1, "TFD_???")                                                     \
 	F(timer_flags, 1, "TIMER_???")                                                             \
 	F(clock, 0, "CLOCK_???")                                                                   \
 	F(itimer, 0, "ITIMER_???")                                                                 \
 	F(futex_command, 0, "FUTEX_???")                                                           \
 	F(clone_flags, 1, "CLONE_???")                                                             \
-	F(unshare_flags, 1, "CLONE_???")                                                           \
+	F(unshare_flags, 2, "CLONE_???")                                                           \
 	F(wait_flags, 1, "W???")                                                                   \
 	F(waitid_type, 0, "P_???")                                                                 \
 	F(signal, 0, "SIG???")                                                                     \
@@ -109,18 +105,18 @@ struct flag_set {
 	F(shm_command, 0, "SHM_???")                                                               \
 	F(shm_at_flags, 1, "SHM_???")                                                              \
 	F(mempolicy_mode, 0, "MPOL_???")                                                           \
-	F(mempolicy_mode_flags, 1, "MPOL_???")                                                     \
-	F(mempolicy_flags, 1, "MPOL_???")                                                          \
+	F(mempolicy_mode_flags, 2, "MPOL_???")                                                     \
+	F(mempolicy_flags, 2, "MPOL_???")                                                          \
 	F(mbind_flags, 1, "MPOL_???")                                                              \
 	F(move_pages_flags, 1, "MPOL_???")                                                         \
 	F(fanotify_class, 0, "FAN_CLASS_???")                                                      \
 	F(fanotify_init_flags, 1, "FAN_???")                                                       \
 	F(fanotify_mark_flags, 1, "FAN_MARK_???")                                                  \
-	F(fanotify_mask, 1, "FAN_???")                                                             \
+	F(fanotify_mask, 2, "FAN_???")                                                             \
 	F(userfaultfd_flags, 1, "UFFD_???")                                                        \
 	F(pidfd_flags, 1, "PIDFD_???")                                                             \
 	F(kcmp_type, 0, "KCMP_???")                                                                \
-	F(perf_flags, 1, "PERF_FLAG_???")                                                          \
+	F(perf_flags, 2, "PERF_FLAG_???")                                                          \
 	F(mlock_flags, 1, "MLOCK_???")                                                             \
 	F(node_type, 0, "")                                                                        \
 	F(capability, 0, "CAP_???")                                                                \
@@ -131,9 +127,45 @@ struct flag_set {
 	F(udp_options, 0, "UDP_???")                                                               \
 	F(packet_options, 0, "PACKET_???")                                                         \
 	F(netlink_options, 0, "NETLINK_???")                                                       \
-	F(prctl_option, 0, "PR_???")
+	F(prctl_option, 0, "PR_???")                                                               \
+	F(file_flags, 1, "O_???")                                                                  \
+	F(mount_at_flags, 1, "AT_???")                                                             \
+	F(fsopen_flags, 1, "FSOPEN_???")                                                           \
+	F(fsmount_flags, 1, "FSMOUNT_???")                                                         \
+	F(fspick_flags, 1, "FSPICK_???")                                                           \
+	F(fsconfig_command, 0, "FSCONFIG_???")                                                     \
+	F(mount_attributes, 1, "MOUNT_ATTR_???")                                                   \
+	F(open_tree_flags, 1, "OPEN_TREE_???")                                                     \
+	F(move_mount_flags, 1, "MOVE_MOUNT_???")                                                   \
+	F(membarrier_command, 0, "MEMBARRIER_CMD_???")                                             \
+	F(membarrier_flags, 1, "MEMBARRIER_CMD_FLAG_???")                                          \
+	F(landlock_flags, 1, "LANDLOCK_CREATE_RULESET_???")                                        \
+	F(landlock_rule, 0, "LANDLOCK_RULE_???")                                                   \
+	F(ioprio_who, 0, "IOPRIO_WHO_???")                                                         \
+	F(ioprio_class, 0, "IOPRIO_CLASS_???")                                                     \
+	F(seccomp_operation, 0, "SECCOMP_SET_MODE_???")                                            \
+	F(seccomp_flags, 1, "SECCOMP_FILTER_FLAG_???")                                             \
+	F(reboot_magic, 0, "LINUX_REBOOT_MAGIC_???")                                               \
+	F(reboot_command, 0, "LINUX_REBOOT_CMD_???")                                               \
+	F(keyctl_operation, 0, "KEYCTL_???")                                                       \
+	F(keyring, 0, "KEY_SPEC_???")                                                              \
+	F(finit_module_flags, 1, "MODULE_INIT_???")                                                \
+	F(delete_module_flags, 1, "O_???")                                                         \
+	F(memfd_secret_flags, 1, NULL)                                                             \
+	F(setns_flags, 1, "CLONE_NEW???")                                                          \
+	F(kexec_file_flags, 2, "KEXEC_FILE_???")                                                   \
+	F(pkey_rights, 2, "PKEY_???")                                                              \
+	F(swap_flags, 1, "SWAP_FLAG_???")                                                          \
+	F(syslog_action, 0, "SYSLOG_ACTION_???")                                                   \
+	F(personality, 0, "PER_???")                                                               \
+	F(personality_flags, 1, "")                                                                \
+	F(quota_command, 0, "Q_???")                                                               \
+	F(quota_type, 0, "???QUOTA")                                                               \
+	F(io_uring_register_operation, 0, "IORING_REGISTER_???")
 
-#define F(set, mask, unknown) extern const struct flag_name flags_##set[];
+#define F(set, mask, unknown)                                                                      \
+	extern const struct flag_name flags_##set[];                                               \
+	extern const struct flag_set set_##set;
 SYSCALL_FLAG_SETS(F)
 #undef F
 

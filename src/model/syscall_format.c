@@ -240,6 +240,12 @@ static bool kcmp_is_whole(u32 type)
 	return type >= KCMP_VM && type <= KCMP_SYSVSEM;
 }
 
+/* Actions 2 to 4 read a buffer, and 8 has a level. */
+static int syslog_arguments(u32 action)
+{
+	return (action >= 2 && action <= 4) || action == 8 || action > 10 ? 3 : 1;
+}
+
 static int arguments_shown(const struct call *c)
 {
 	const u64 *args = c->args;
@@ -262,6 +268,12 @@ static int arguments_shown(const struct call *c)
 		return prctl_arguments(args);
 	if (nr == SYSCALL_NR_mremap && !(args[3] & (MREMAP_FIXED | MREMAP_DONTUNMAP)))
 		return 4;
+	if (nr == SYSCALL_NR_membarrier && !(args[1] & 1))
+		return 2;
+	if (nr == SYSCALL_NR_reboot && (u32)args[2] != 0xa1b2c3d4 /* LINUX_REBOOT_CMD_RESTART2 */)
+		return 3;
+	if (nr == SYSCALL_NR_syslog)
+		return syslog_arguments((u32)args[0]);
 	if (nr == SYSCALL_NR_kcmp && kcmp_is_whole((u32)args[2]))
 		return 3;
 	if (nr == SYSCALL_NR_ptrace)

@@ -13,8 +13,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "record/syscalls_compat.h"
-
 /* ---- writing ---- */
 
 void text_put(struct text *t, const char *format, ...)
@@ -54,36 +52,38 @@ void text_put_quoted(struct text *t, const char *string, bool cut)
 	text_put(t, cut ? "\"..." : "\"");
 }
 
-static void put_flags(struct text *t, const struct flag_set *set, u32 value)
+void text_put_flags(struct text *t, const struct flag_set *set, u64 value)
 {
-	u32 rest = value;
+	u64 rest = value;
 	bool any = false;
 
 	for (const struct flag_name *f = set->names; f->name; f++) {
 		if (f->value == 0 ? value == 0 : (rest & f->value) == f->value) {
 			text_put(t, "%s%s", any ? "|" : "", f->name);
-			rest &= ~(u32)f->value;
+			rest &= ~f->value;
 			any = true;
 		}
 	}
 	if (any && rest)
-		text_put(t, "|%#x", rest);
+		text_put(t, "|%#" PRIx64, (uint64_t)rest);
+	else if (!any && rest && set->unknown)
+		text_put(t, "%#" PRIx64 " /* %s */", (uint64_t)rest, set->unknown);
 	else if (!any && rest)
-		text_put(t, "%#x /* %s */", rest, set->unknown);
+		text_put(t, "%#" PRIx64, (uint64_t)rest);
 	else if (!any)
 		text_put(t, "0");
 }
 
-static const char *name_of(const struct flag_name *names, u32 value)
+const char *flag_name_of(const struct flag_name *names, u64 value)
 {
 	while (names->name && names->value != value)
 		names++;
 	return names->name;
 }
 
-static void put_name(struct text *t, const struct flag_set *set, u32 value)
+void text_put_name(struct text *t, const struct flag_set *set, u32 value)
 {
-	const char *name = name_of(set->names, value);
+	const char *name = flag_name_of(set->names, value);
 
 	if (name)
 		text_put(t, "%s", name);
@@ -91,33 +91,35 @@ static void put_name(struct text *t, const struct flag_set *set, u32 value)
 		text_put(t, "%#x /* %s */", value, set->unknown);
 }
 
-#define F(set, mask, unknown) static const struct flag_set set_##set = {flags_##set, unknown};
+#define F(set, mask, unknown) const struct flag_set set_##set = {flags_##set, unknown};
 SYSCALL_FLAG_SETS(F)
 #undef F
 
-/* Flags, with the size of huge pages in the upper six bits; 0: none given. */
-static void put_huge(struct text *t, const struct flag_set *set, u32 value, const char *prefix)
+void text_put_huge(struct text *t, const struct flag_set *set, u32 value, const char *prefix)
 {
 	u32 flags = value & 0x3ffffff, size = value >> 26;
 
 	if (flags || !size)
-		put_flags(t, set, flags);
+		text_put_flags(t, set, flags);
 	if (size)
 		text_put(t, "%s%u<<%s_HUGE_SHIFT", flags ? "|" : "", size, prefix);
 }
 
-/* ---- one function per shape: `args` are all arguments, i is the one to write ---- */
-
-typedef void shape_fn(struct text *t, const struct flag_set *set, const u64 *args, int i);
+/* ---- one function per shape ---- */
 
 static void shape_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	put_flags(t, set, (u32)args[i]);
+	text_put_flags(t, set, (u32)args[i]);
+}
+
+static void shape_flags_long(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	text_put_flags(t, set, args[i]);
 }
 
 static void shape_name(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	put_name(t, set, (u32)args[i]);
+	text_put_name(t, set, (u32)args[i]);
 }
 
 static void shape_address(struct text *t, const struct flag_set *set, const u64 *args, int i)
@@ -158,7 +160,7 @@ static void shape_lhex(struct text *t, const struct flag_set *set, const u64 *ar
 	text_put(t, "%#" PRIx64, (uint64_t)args[i]);
 }
 
-static void shape_octal(struct text *t, const struct flag_set *set, const u64 *args, int i)
+void shape_mode(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 	u32 mode = (u16)args[i]; /* the kernel reads no more */
 
@@ -170,17 +172,17 @@ static void shape_node_mode(struct text *t, const struct flag_set *set, const u6
 {
 	const u64 rights = args[i] & 0777;
 	u32 type = (u32)args[i] & S_IFMT;
-	const char *name = name_of(flags_node_type, type);
+	const char *name = flag_name_of(flags_node_type, type);
 
 	if (type && !name) {
-		shape_octal(t, set, args, i);
+		shape_mode(t, set, args, i);
 		return;
 	}
 	if (name)
 		text_put(t, "%s|", name);
 	text_put(t, "%s%s%s", args[i] & S_ISUID ? "S_ISUID|" : "",
 		 args[i] & S_ISGID ? "S_ISGID|" : "", args[i] & S_ISVTX ? "S_ISVTX|" : "");
-	shape_octal(t, set, &rights, 0);
+	shape_mode(t, set, &rights, 0);
 }
 
 /* A device number of 32 bits, split as the kernel does. */
@@ -205,13 +207,15 @@ static void shape_statx_flags(struct text *t, const struct flag_set *set, const 
 	u32 flags = (u32)args[i];
 
 	if (flags & (AT_STATX_FORCE_SYNC | AT_STATX_DONT_SYNC)) {
-		put_flags(t, set, flags);
+		text_put_flags(t, set, flags);
 		return;
 	}
 	text_put(t, "AT_STATX_SYNC_AS_STAT");
-	if (flags) {
+	if (flags & 0x9b00) {
 		text_put(t, "|");
-		put_flags(t, set, flags);
+		text_put_flags(t, set, flags);
+	} else if (flags) {
+		text_put(t, "|%#x", flags);
 	}
 }
 
@@ -223,24 +227,30 @@ static void shape_uid(struct text *t, const struct flag_set *set, const u64 *arg
 		text_put(t, "%u", (u32)args[i]);
 }
 
-static void shape_map_offset(struct text *t, const struct flag_set *set, const u64 *args, int i)
+void shape_map_offset(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 	text_put(t, args[i] ? "%#" PRIx64 : "%" PRIx64, (uint64_t)args[i]);
 }
 
 static void shape_mmap_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	u32 flags = (u32)args[i];
+	static const char *const types[] = {"MAP_FILE", "MAP_SHARED", "MAP_PRIVATE",
+					    "MAP_SHARED_VALIDATE"};
+	u32 type = (u32)args[i] & MAP_TYPE, flags = (u32)args[i] & ~(u32)MAP_TYPE;
 
-	if (!(flags & MAP_TYPE))
-		text_put(t, flags ? "MAP_FILE|" : "MAP_FILE");
-	if (flags)
-		put_huge(t, set, flags, "MAP");
+	if (type < sizeof(types) / sizeof(types[0]))
+		text_put(t, "%s", types[type]);
+	else
+		text_put(t, "%#x /* %s */", type, set->unknown);
+	if (flags) {
+		text_put(t, "|");
+		text_put_huge(t, set, flags, "MAP");
+	}
 }
 
 static void shape_memfd_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	put_huge(t, set, (u32)args[i], "MFD");
+	text_put_huge(t, set, (u32)args[i], "MFD");
 }
 
 static void shape_open_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
@@ -261,13 +271,16 @@ static void shape_open_flags(struct text *t, const struct flag_set *set, const u
 
 static void shape_socket_type(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	u32 flags = (u32)args[i] & ~15u;
+	u32 type = (u32)args[i], flags = type & ~15u;
+	const char *name = flag_name_of(flags_socket_kind, type & 15u);
 
-	put_name(t, &set_socket_kind, (u32)args[i] & 15u);
-	if (flags) {
-		text_put(t, "|");
-		put_flags(t, &set_socket_flags, flags);
+	if (!name) {
+		text_put_flags(t, &set_socket_flags, type);
+		return;
 	}
+	text_put(t, flags ? "%s|" : "%s", name);
+	if (flags)
+		text_put_flags(t, &set_socket_flags, flags);
 }
 
 static void shape_socket_protocol(struct text *t, const struct flag_set *set, const u64 *args,
@@ -276,11 +289,11 @@ static void shape_socket_protocol(struct text *t, const struct flag_set *set, co
 	u32 family = (u32)args[0];
 
 	if (family == AF_INET || family == AF_INET6)
-		put_name(t, &set_inet_protocol, (u32)args[i]);
+		text_put_name(t, &set_inet_protocol, (u32)args[i]);
 	else if (family == AF_NETLINK)
-		put_name(t, &set_netlink_protocol, (u32)args[i]);
+		text_put_name(t, &set_netlink_protocol, (u32)args[i]);
 	else
-		text_put(t, "%u", (u32)args[i]);
+		text_put(t, "%" PRIu64, (uint64_t)args[i]);
 }
 
 static void shape_socket_option(struct text *t, const struct flag_set *set, const u64 *args, int i)
@@ -297,7 +310,7 @@ static void shape_socket_option(struct text *t, const struct flag_set *set, cons
 
 	for (size_t l = 0; l < sizeof(levels) / sizeof(levels[0]); l++) {
 		if (levels[l].level == (u32)args[1]) {
-			put_name(t, levels[l].set, (u32)args[i]);
+			text_put_name(t, levels[l].set, (u32)args[i]);
 			return;
 		}
 	}
@@ -306,7 +319,7 @@ static void shape_socket_option(struct text *t, const struct flag_set *set, cons
 
 static void shape_signal(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	const char *name = name_of(set->names, (u32)args[i]);
+	const char *name = flag_name_of(set->names, (u32)args[i]);
 
 	if (name)
 		text_put(t, "%s", name);
@@ -318,10 +331,11 @@ static void shape_signal(struct text *t, const struct flag_set *set, const u64 *
 
 static void shape_clone_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	u32 flags = (u32)args[i] & ~0xffu, signal = (u32)args[i] & 0xff;
+	u64 flags = args[i] & ~(u64)0xff;
+	u32 signal = (u32)args[i] & 0xff;
 
 	if (flags)
-		put_flags(t, set, flags);
+		text_put_flags(t, set, flags);
 	if (flags && signal)
 		text_put(t, "|");
 	if (signal)
@@ -342,7 +356,7 @@ static bool futex_waits(u32 operation)
 static void shape_futex(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 	u32 op = (u32)args[i];
-	const char *name = name_of(flags_futex_command, op & FUTEX_CMD_MASK);
+	const char *name = flag_name_of(flags_futex_command, op & FUTEX_CMD_MASK);
 
 	if (!name || (op & FUTEX_CLOCK_REALTIME && !futex_waits(op))) {
 		text_put(t, "%#x /* FUTEX_??? */", op);
@@ -394,20 +408,20 @@ static void put_prctl_second(struct text *t, const struct flag_set *set, const u
 		shape_signal(t, &set_signal, args, 1);
 		break;
 	case PR_SET_DUMPABLE:
-		put_name(t, &set_dumpable, (u32)args[1]);
+		text_put_name(t, &set_dumpable, (u32)args[1]);
 		break;
 	case PR_SET_SECCOMP:
-		put_name(t, &set_seccomp_mode, (u32)args[1]);
+		text_put_name(t, &set_seccomp_mode, (u32)args[1]);
 		break;
 	case PR_SET_SECUREBITS:
-		put_flags(t, &set_secure_bits, (u32)args[1]);
+		text_put_flags(t, &set_secure_bits, (u32)args[1]);
 		break;
 	case PR_CAPBSET_READ:
 	case PR_CAPBSET_DROP:
-		put_name(t, &set_capability, (u32)args[1]);
+		text_put_name(t, &set_capability, (u32)args[1]);
 		break;
 	case PR_CAP_AMBIENT:
-		put_name(t, &set_ambient_command, (u32)args[1]);
+		text_put_name(t, &set_ambient_command, (u32)args[1]);
 		break;
 	case PR_SET_TIMERSLACK:
 		shape_long(t, set, args, 1);
@@ -438,7 +452,7 @@ static void shape_prctl_argument(struct text *t, const struct flag_set *set, con
 		put_prctl_second(t, set, args);
 	else if ((u32)args[0] == PR_CAP_AMBIENT && args[1] >= PR_CAP_AMBIENT_IS_SET &&
 		 args[1] <= PR_CAP_AMBIENT_LOWER)
-		put_name(t, &set_capability, (u32)args[i]);
+		text_put_name(t, &set_capability, (u32)args[i]);
 	else
 		shape_lhex(t, set, args, i);
 }
@@ -447,13 +461,13 @@ static void shape_fcntl_argument(struct text *t, const struct flag_set *set, con
 {
 	switch ((u32)args[1]) {
 	case F_SETFD:
-		put_flags(t, &set_fd_flags, (u32)args[i]);
+		text_put_flags(t, &set_fd_flags, (u32)args[i]);
 		break;
 	case F_ADD_SEALS:
-		put_flags(t, &set_seals, (u32)args[i]);
+		text_put_flags(t, &set_seals, (u32)args[i]);
 		break;
 	case F_SETLEASE:
-		put_name(t, &set_lease, (u32)args[i]);
+		text_put_name(t, &set_lease, (u32)args[i]);
 		break;
 	case F_SETSIG:
 		shape_signal(t, &set_signal, args, i);
@@ -477,7 +491,7 @@ static void shape_ioctl(struct text *t, const struct flag_set *set, const u64 *a
 	static const char *const directions[] = {"_IOC_NONE", "_IOC_WRITE", "_IOC_READ",
 						 "_IOC_READ|_IOC_WRITE"};
 	u32 r = (u32)args[i];
-	const char *name = name_of(set->names, r);
+	const char *name = flag_name_of(set->names, r);
 
 	if (name)
 		text_put(t, "%s", name);
@@ -494,83 +508,6 @@ static void shape_ioctl_argument(struct text *t, const struct flag_set *set, con
 		shape_lhex(t, set, args, i);
 }
 
-static void shape_socketcall(struct text *t, const struct flag_set *set, const u64 *args, int i)
-{
-#define ROW(call, name, native) [call] = "SYS_" #name,
-	static const char *const names[SYSCALL_SOCKETCALLS] = {RECORD_SOCKETCALLS(ROW)};
-#undef ROW
-	const char *name = args[i] < SYSCALL_SOCKETCALLS ? names[args[i]] : NULL;
-
-	if (name)
-		text_put(t, "%s", name);
-	else
-		text_put(t, "%" PRIu64, (uint64_t)args[i]);
-}
-
-static void shape_ipc_key(struct text *t, const struct flag_set *set, const u64 *args, int i)
-{
-	if ((u32)args[i])
-		text_put(t, "%#x", (u32)args[i]);
-	else
-		text_put(t, "IPC_PRIVATE");
-}
-
-/* Flags, with permissions in the low bits. */
-static void shape_ipc_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
-{
-	const u64 mode = args[i] & 0777;
-	u32 flags = (u32)args[i] & ~0777u;
-
-	if (flags) {
-		if (set == &set_shm_get_flags)
-			put_huge(t, set, flags, "SHM");
-		else
-			put_flags(t, set, flags);
-		text_put(t, "|");
-	}
-	shape_octal(t, NULL, &mode, 0);
-}
-
-/* The commands of msgctl, semctl and shmctl; the bit selects the newer structures. */
-static void shape_ipc_command(struct text *t, const struct flag_set *set, const u64 *args, int i)
-{
-	const u32 ipc_64 = 0x100;
-
-	text_put(t, "%s", (u32)args[i] & ipc_64 ? "IPC_64|" : "");
-	put_name(t, set, (u32)args[i] & ~ipc_64);
-}
-
-static void shape_mempolicy_mode(struct text *t, const struct flag_set *set, const u64 *args, int i)
-{
-	u32 flags = (u32)args[i] & 0xe000, mode = (u32)args[i] & ~0xe000u;
-	const char *name = name_of(set->names, mode);
-
-	if (name)
-		text_put(t, flags ? "%s|" : "%s", name);
-	if (flags || !name)
-		put_flags(t, &set_mempolicy_mode_flags, name ? flags : (u32)args[i]);
-}
-
-static void shape_fanotify_init(struct text *t, const struct flag_set *set, const u64 *args, int i)
-{
-	const u32 classes = 0xc;
-	u32 flags = (u32)args[i] & ~classes;
-
-	put_name(t, &set_fanotify_class, (u32)args[i] & classes);
-	if (flags) {
-		text_put(t, "|");
-		put_flags(t, set, flags);
-	}
-}
-
-/* An offset in pages. */
-static void shape_pages(struct text *t, const struct flag_set *set, const u64 *args, int i)
-{
-	const u64 offset = args[i] << 12;
-
-	shape_map_offset(t, set, &offset, 0);
-}
-
 /* ---- the table ---- */
 
 static const struct argument_shape {
@@ -578,7 +515,11 @@ static const struct argument_shape {
 	const struct flag_set *set;
 } shapes[ARG_KINDS] = {
 /* `special` has the sets whose values are not only flags or names */
-#define F(set, mask, unknown) [ARG_##set] = {(mask) ? shape_flags : shape_name, &set_##set},
+#define F(set, mask, unknown)                                                                      \
+	[ARG_##set] = {(mask) == 2 ? shape_flags_long                                              \
+		       : (mask)	   ? shape_flags                                                   \
+				   : shape_name,                                                      \
+		       &set_##set},
 	SYSCALL_FLAG_SETS(F)
 #undef F
 		[ARG_address] = {shape_address, NULL},
@@ -595,7 +536,7 @@ static const struct argument_shape {
 	[ARG_size] = {shape_ulong, NULL},
 	[ARG_lhex] = {shape_lhex, NULL},
 	[ARG_map_offset] = {shape_map_offset, NULL},
-	[ARG_mode] = {shape_octal, NULL},
+	[ARG_mode] = {shape_mode, NULL},
 	[ARG_node_mode] = {shape_node_mode, NULL},
 	[ARG_device] = {shape_device, NULL},
 	[ARG_uid] = {shape_uid, NULL},
@@ -610,7 +551,8 @@ static const struct argument_shape {
 	[ARG_socketcall] = {shape_socketcall, NULL},
 	[ARG_pages] = {shape_pages, NULL},
 	[ARG_ipc_key] = {shape_ipc_key, NULL},
-	[ARG_setns_flags] = {shape_flags, &set_unshare_flags},
+	[ARG_kcmp_index] = {shape_kcmp_index, NULL},
+	[ARG_ioprio] = {shape_ioprio, NULL},
 	[ARG_fanotify_event_flags] = {shape_open_flags, &set_open_flags},
 };
 
@@ -629,6 +571,12 @@ static shape_fn *const special[ARG_KINDS] = {
 	[ARG_mmap_flags] = shape_mmap_flags,
 	[ARG_memfd_flags] = shape_memfd_flags,
 	[ARG_mempolicy_mode] = shape_mempolicy_mode,
+	[ARG_keyring] = shape_keyring,
+	[ARG_personality] = shape_personality,
+	[ARG_quota_command] = shape_quota_command,
+	[ARG_seccomp_flags] = shape_seccomp_flags,
+	[ARG_swap_flags] = shape_swap_flags,
+	[ARG_syslog_action] = shape_syslog_action,
 	[ARG_fanotify_init_flags] = shape_fanotify_init,
 };
 

@@ -335,6 +335,69 @@ static const struct syscall_case syscall_compat_cases[]
 	__attribute__((unused)) = {SYSCALL_COMPAT_CASES(C)};
 #undef C
 
+/* Random cases have these, but for newer ones, which an older strace does not refuse, and jumps. */
+#define C(nr, name, ...) nr,
+static const short syscall_random_numbers[] __attribute__((unused)) = {RECORD_SYSCALLS(C)};
+#undef C
+
+static inline unsigned long syscall_random_next(unsigned long *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* An argument that has a name in one place or other, or an address that cannot be read. */
+static inline long syscall_random_argument(unsigned long *state)
+{
+	const unsigned long r = syscall_random_next(state) >> 8, v = r >> 4;
+
+	switch (r % 12) {
+	case 0:
+		return 0;
+	case 1:
+	case 2:
+	case 3:
+		return (long)(v % 48);
+	case 4:
+	case 5:
+		return 1L << v % 32;
+	case 6:
+	case 7:
+		return 1L << v % 32 | 1L << (v >> 8) % 32;
+	case 8:
+		return (long)(v % 16 | 1UL << (v >> 8) % 32);
+	case 9:
+		return -(long)(v % 200);
+	case 10:
+		return (long)(v % 0x1000000);
+	default:
+		return 0xdead0;
+	}
+}
+
+/* A call with random arguments: the same for the same state, which goes on. */
+static inline struct syscall_case syscall_random_case(unsigned long *state)
+{
+	const unsigned long count = sizeof(syscall_random_numbers) / sizeof(short);
+	struct syscall_case c = {SYSCALL_NR_exit, {0}};
+
+	while (c.nr == SYSCALL_NR_exit || c.nr == SYSCALL_NR_exit_group ||
+	       c.nr == SYSCALL_NR_execve || c.nr == SYSCALL_NR_rt_sigreturn ||
+	       c.nr == SYSCALL_NR_uretprobe || c.nr == 336 ||
+	       c.nr > SYSCALL_NR_set_mempolicy_home_node)
+		c.nr = syscall_random_numbers[(syscall_random_next(state) >> 8) % count];
+	for (int i = 0; i < 6; i++) {
+		c.args[i] = syscall_random_argument(state);
+		if (c.args[i] >> 22 == 1)
+			c.args[i] = 0xdead0; /* the program lies there */
+	}
+	return c;
+}
+
+#define SYSCALL_RANDOM_SEED 20260101UL
+#define SYSCALL_RANDOM_CASES 20000
 #define SYSCALL_COMPAT_CASES_COUNT (sizeof(syscall_compat_cases) / sizeof(syscall_compat_cases[0]))
 #define SYSCALL_CASES_COUNT (sizeof(syscall_cases) / sizeof(syscall_cases[0]))
 

@@ -35,16 +35,22 @@ static long call_compat(long nr, const long *a)
 	return result;
 }
 
-void _start(void);
+void _start(void) __attribute__((force_align_arg_pointer)); /* the kernel aligns for no call */
 
 /* Without strace the first call is not refused: then end at once. */
 void _start(void)
 {
 	static const long none[6];
+	unsigned long state = SYSCALL_RANDOM_SEED;
 
 	if (call(SYSCALL_NR_getpid, none) == -38) {
 		for (unsigned long i = 0; i < SYSCALL_CASES_COUNT; i++)
 			call(syscall_cases[i].nr, syscall_cases[i].args);
+		for (int i = 0; i < SYSCALL_RANDOM_CASES; i++) {
+			struct syscall_case c = syscall_random_case(&state);
+
+			call(c.nr, c.args);
+		}
 		call(SYSCALL_NR_getpid, none);
 		for (unsigned long i = 0; i < SYSCALL_COMPAT_CASES_COUNT; i++)
 			call_compat(syscall_compat_cases[i].nr, syscall_compat_cases[i].args);
