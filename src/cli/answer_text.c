@@ -74,12 +74,11 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 			gap->to_ns);
 	}
 	if (source->filters & FILTER_CALLS)
-		terminal_sentence(
-			t, "detail: ",
-			"only waits were recorded, in all of the time or a part of it (--detail "
-			"waits): a call counts once for each of its waits, calls that did not wait "
-			"and page faults are absent, and cpu is user and kernel; --detail calls "
-			"records each call");
+		terminal_sentence(t, "detail: ",
+				  "waits only, in all or some of the time (--detail waits): a call "
+				  "counts once for each wait in it, calls without a wait and page "
+				  "faults are absent, and cpu is user and kernel; 'fathom record "
+				  "--detail calls' has each call");
 	else if (source->filters & FILTER_SYSCALLS)
 		terminal_sentence(
 			t, "filter: ",

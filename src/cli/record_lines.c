@@ -41,8 +41,8 @@ void record_begin_print(FILE *file, const struct record_options *o, const struct
 
 	if (operands->command && !host && (detail->given || !(detail->waits || detail->raised)))
 		return;
-	fprintf(file, "fathom: recording %s of %s", detail->waits ? "waits" : "calls",
-		scope_text(o, operands));
+	fprintf(file, "fathom: recording %s of %s%s", detail->waits ? "waits" : "calls",
+		scope_text(o, operands), o->flight ? " in memory" : "");
 	end_print(file, o, operands);
 	if (detail->raised)
 		fprintf(file, "; calls, not waits alone, because --syscalls is given");

@@ -145,6 +145,27 @@ def work_between_the_turns_of_a_span_is_not_its_own():
         check(span["time"]["user_ns"] < lasted / 4, f"others had the CPU: {span['time']}")
 
 
+@tests.add
+def a_span_is_seen_from_switch_to_switch_where_calls_are_not_recorded():
+    """It has what lies between its two sleeps, and nothing of what is before or behind them."""
+    for name, options in (("sleeps", []), ("sleeps-spans", ["--spans-only"])):
+        where = fathom.record(name, "--detail", "waits", *options, "--", TURNS, "sleeps")
+        harness.check_sums(fathom, where)
+        found = {s["span_id"]: s for t in fathom.trace_all(where)["traces"] for s in t["spans"]
+                 if s["kind"] == "context"}
+        equal(sorted(found), [f"SLEEPS.{i}".encode().hex() for i in range(10)], "spans")
+        for span in found.values():
+            time = span["time"]
+            equal(harness.total(time), span["end_ns"] - span["begin_ns"], "sum")
+            check(time["timer_ns"] > 9_500_000, f"both sleeps: {span}")
+            check(time["cpu_ns"] + time["runnable_ns"] > 1_900_000, f"between them: {span}")
+            known = time["timer_ns"] + time["cpu_ns"] + time["runnable_ns"]
+            equal(known, harness.total(time), f"all of it is known: {time}")
+        if options:
+            row = fathom.report(where, "thread")["rows"][0]
+            check(row["time"]["unknown_ns"] > 500_000_000, f"the first sleep is not told: {row}")
+
+
 def parents_of(where, tid):
     """Under which spans its calls of getppid stand, each with their number."""
     found = {}

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Takes up the same span again and again: a hundred times it makes a call under it, and others for
- * 1 ms under none, without ever waiting.
+ * 1 ms under none, without ever waiting. With an argument: sleeps twice in each of ten spans, with
+ * 2 ms of user code in between, and once outside of them.
  */
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,9 +22,37 @@ static long long now_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-int main(void)
+static void spin_ms(int ms)
 {
+	long long end = now_ns() + ms * 1000000ll;
+
+	while (now_ns() < end)
+		;
+}
+
+static int sleeps_run(void)
+{
+	for (int i = 0; i < 10; i++) {
+		memcpy(turns.span, "SLEEPS.0", sizeof(turns.span));
+		turns.span[7] = (char)('0' + i);
+		otel_thread_ctx_v1 = &turns;
+		usleep(5000);
+		spin_ms(2);
+		usleep(5000);
+		spin_ms(1);
+		otel_thread_ctx_v1 = NULL;
+		spin_ms(1);
+		usleep(3000);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
 	usleep(500000); /* until it is followed */
+	if (argc > 1)
+		return sleeps_run();
 	for (int i = 0; i < 100; i++) {
 		long long end = now_ns() + 1000000;
 

@@ -61,7 +61,7 @@ TEST(calls)
 	CHECK_STR(begins("-- true"), "");
 	CHECK_STR(begins("--detail waits -- true"), "");
 	CHECK_STR(begins("--flight -- true"),
-		  "fathom: recording waits of the command; --detail calls "
+		  "fathom: recording waits of the command in memory; --detail calls "
 		  "records each call, too\n");
 }
 
