@@ -250,7 +250,8 @@ static void wait_call(struct span_builder *b, const struct kspan *wait)
 	struct kspan call = *wait;
 	const char *name;
 
-	if ((wait->mode & MODE_MASK) != MODE_syscall || wait->visit_ns)
+	if ((wait->mode & MODE_MASK) != MODE_syscall || wait->visit_ns ||
+	    wait->nr == LIFE_CALL_UNKNOWN)
 		return;
 	call.mode = wait->mode & MODE_COMPAT ? SYSCALL_COMPAT : 0;
 	name = syscall_name(call.mode, call.nr);

@@ -74,11 +74,14 @@ struct life_wake {
 	u64 block;
 };
 
+/* The number of a call that no record has named: of a stay whose begin was not seen. */
+#define LIFE_CALL_UNKNOWN 0xffff
+
 /* One stay off the CPU. */
 struct life_wait {
 	u64 begin_ns, end_ns;
-	u64 visit_ns; /* begin of the syscall or fault around it, 0: none or unknown */
-	u16 nr;
+	u64 visit_ns;	       /* begin of the syscall or fault around it, 0: none or unknown */
+	u16 nr;		       /* or LIFE_CALL_UNKNOWN */
 	u8 mode;	       /* enum record_mode and MODE_* flags */
 	u8 state;	       /* enum record_leave_state */
 	u8 part;	       /* enum split_part of the time before the waking */

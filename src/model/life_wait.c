@@ -202,6 +202,7 @@ static void unseen_tell(struct life *l, const struct life_stay *stay, const stru
 		.begin_ns = stay->woken_ns,
 		.end_ns = stay->end_ns,
 		.mode = MODE_syscall, /* usually; the end of the call says which one */
+		.nr = LIFE_CALL_UNKNOWN,
 		.state = LEAVE_sleep,
 		.part = SPLIT_runnable,
 		.reason = "",

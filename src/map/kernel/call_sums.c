@@ -74,7 +74,7 @@ int call_sums_add(struct partial *p, const struct call_sum *call, const struct s
 
 static bool wait_is_in_call(const struct life_wait *w)
 {
-	return (w->mode & MODE_MASK) == MODE_syscall;
+	return (w->mode & MODE_MASK) == MODE_syscall && w->nr != LIFE_CALL_UNKNOWN;
 }
 
 static u64 wake_key(const struct life_wake *wake)

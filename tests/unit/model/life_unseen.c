@@ -93,6 +93,7 @@ static void check_unknown(const struct told *t)
 {
 	CHECK_EQ(t->first.begin_ns, 2000);
 	CHECK_EQ(t->first.part, SPLIT_runnable);
+	CHECK_EQ(t->first.nr, LIFE_CALL_UNKNOWN);
 	CHECK_EQ(t->first.visit_ns, 0);
 	CHECK(t->life.total.ns[SPLIT_unknown] >= 1000);
 	CHECK_EQ(t->life.total.ns[SPLIT_runnable], 500);
