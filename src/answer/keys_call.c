@@ -55,7 +55,9 @@ bool key_tell_file(const struct subject *s, struct key_value *value)
 
 	if (!file->kind)
 		return false;
-	value->text = query_file_path(s->p, s->sum->pid, file, UINT64_MAX);
+	value->text = opening_path(s->p, s->sum);
+	if (!value->text && file->key)
+		value->text = query_sole_path(s->p, s->sum->pid, file);
 	if (value->text)
 		return true;
 	value->text = value->buffer;
@@ -66,20 +68,10 @@ bool key_tell_file(const struct subject *s, struct key_value *value)
 	return true;
 }
 
-/* Only a socket: a file on a disk may have the same number. */
 bool key_tell_peer(const struct subject *s, struct key_value *value)
 {
-	const struct fact_socket *socket = NULL;
+	const struct fact_socket *socket = opening_socket(s->p, s->sum);
 
-	switch (s->sum->file.kind) {
-	case FILE_KIND_tcp:
-	case FILE_KIND_udp:
-	case FILE_KIND_unix:
-		socket = query_socket(s->p, s->sum->file.key, UINT64_MAX);
-		break;
-	default:
-		break;
-	}
 	if (!socket || !peer_is_known(s->p, socket))
 		return false;
 	value->text = peer_name(s->p, socket, value->buffer, sizeof(value->buffer));

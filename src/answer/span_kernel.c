@@ -20,17 +20,10 @@ static int call_native(const struct kspan *k)
 	return k->mode & SYSCALL_COMPAT ? syscall_native(k->nr) : k->nr;
 }
 
-#define COMPAT_MMAP 90 /* its arguments are in memory */
-
 /* The index of the fd argument of a call; -1: none. */
 static int call_fd_argument(const struct kspan *k)
 {
-	static const u8 arguments[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT; /* from 1 */
-	int nr = call_native(k);
-
-	if (k->mode & SYSCALL_COMPAT && k->nr == COMPAT_MMAP)
-		return -1;
-	return nr >= 0 && nr < SYSCALL_TABLE_SIZE ? arguments[nr] - 1 : -1;
+	return syscall_fd_argument(k->mode, k->nr);
 }
 
 /* The path of a successful exec without a path record, from its exec record. */

@@ -30,7 +30,9 @@ static int open_sums(struct partial *p, const struct life *l, const struct kspan
 	const struct call_sum call = {.key = call_key(k->nr, k->mode & SYSCALL_COMPAT),
 				      .pid = k->pid,
 				      .tid = l->tid,
-				      .file = &k->file};
+				      .file = &k->file,
+				      .fd = call_fd(k->mode, k->nr, k->args, 1),
+				      .begin_ns = k->begin_ns};
 
 	if (call_left_out(p, l, k) || !partial_in_range(p, k->end_ns))
 		return 0;
@@ -274,7 +276,9 @@ static int uneven_cuts_finish(struct partial *p)
 	body->sink = partial_sink(body);
 	body->uneven = false;
 	body->raw = (struct raw_records){0};
-	*p = (struct partial){.options = body->options, .sink = p->sink, .raw = raw};
+	*p = (struct partial){
+		.options = body->options, .sink = p->sink, .raw = raw, .facts = body->facts};
+	body->facts = (struct facts){0};
 	err = uneven_cut_apply_outside(p, 0, body->from_ns, body->from_ns);
 	err = err ? err : uneven_cut_apply(p, 0, from);
 	if (err)

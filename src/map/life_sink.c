@@ -44,11 +44,14 @@ static void syscall_sums(struct partial *p, const struct life *l, const struct l
 {
 	const struct record_syscall *c = v->syscall;
 	bool compat = c->flags & SYSCALL_COMPAT;
+	const u64 args[] = {c->arg0, c->arg1, c->arg2, c->arg3, c->arg4, c->arg5};
 	const struct call_sum call = {.key = call_key(c->nr, compat),
 				      .error = c->result,
 				      .pid = l->pid,
 				      .tid = l->tid,
-				      .file = &c->file};
+				      .file = &c->file,
+				      .fd = call_fd(c->flags, c->nr, args, 6),
+				      .begin_ns = v->begin_ns};
 	struct sum_one one = {.duration_ns = v->end_ns - v->begin_ns};
 
 	if (c->result > 0)

@@ -106,9 +106,13 @@ static int lives_merge(struct partial *left, struct partial *right)
 
 int partial_merge(struct partial *left, struct partial *right)
 {
-	int err = uneven_cuts_merge(left, right);
+	/* what lives tell as they are joined asks for facts of both, and more may come */
+	bool answers = openings_answer(left);
+	int err = facts_merge(&left->facts, &right->facts);
 	size_t i;
 
+	err = err ? err : uneven_cuts_merge(left, right);
+	err = err ? err : openings_merge(left, right, answers);
 	if (right->from_ns)
 		partial_cover(left, right->from_ns, right->to_ns);
 	err = err ? err : losses_merge(left, right);
@@ -119,9 +123,6 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : spans_merge(left, right);
 	err = err ? err : vec_move(&left->span_losses, &right->span_losses);
 	err = err ? err : vec_move(&left->unsure, &right->unsure);
-	err = err ? err : sums_merge(&left->calls, &right->calls);
-	err = err ? err : sums_merge(&left->call_waits, &right->call_waits);
-	err = err ? err : sums_merge(&left->waits, &right->waits);
 	err = err ? err : sums_merge(&left->blocks, &right->blocks);
 	err = err ? err : events_merge(&left->events, &right->events);
 	err = err ? err : vec_move(&left->filters_told, &right->filters_told);

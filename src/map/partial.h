@@ -32,6 +32,7 @@
 #include "map/kernel/call_sums.h"
 #include "map/kernel/events.h"
 #include "map/kernel/kspans.h"
+#include "map/kernel/openings.h"
 #include "map/kernel/sums.h"
 #include "map/loss_index.h"
 #include "map/span/filters.h"
@@ -104,6 +105,7 @@ struct partial {
 	struct sums calls;	      /* of system calls and requests to io_uring: call_sums.h */
 	struct sums call_waits;	      /* likewise, of sleeps in calls whose begin is not known */
 	struct sums waits;	      /* of waits by their cause: call_sums.h */
+	struct openings openings;     /* of files in calls, call_waits and waits */
 	struct sums blocks;	      /* of requests to disks: by device and process */
 	struct kevents events;
 	u64 lost[8];  /* by enum record_loss */

@@ -24,6 +24,9 @@ const char *syscall_name(u8 abi_flags, u16 nr);
 /* The number of the 64-bit call that corresponds to a 32-bit one; -1: none. */
 int syscall_native(u16 compat_nr);
 
+/* Which argument of a call, from 0, is the descriptor that it works on; -1: none is. */
+int syscall_fd_argument(u8 abi_flags, u16 nr);
+
 /* The paths in the arguments of a call, as the program wrote them. */
 struct syscall_paths {
 	const char *asked[2]; /* in the order of the arguments; NULL: unknown */

@@ -31,6 +31,18 @@ int syscall_native(u16 compat_nr)
 	return compat[compat_nr].native;
 }
 
+#define COMPAT_MMAP 90 /* its arguments are in memory */
+
+int syscall_fd_argument(u8 abi_flags, u16 nr)
+{
+	static const u8 arguments[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT; /* from 1 */
+	int native = abi_flags & SYSCALL_COMPAT ? syscall_native(nr) : nr;
+
+	if (abi_flags & SYSCALL_COMPAT && nr == COMPAT_MMAP)
+		return -1;
+	return native >= 0 && native < SYSCALL_TABLE_SIZE ? arguments[native] - 1 : -1;
+}
+
 /* From number 512 on; 520 is not a call. */
 static const char *const kernel_errnos[] = {
 	"ERESTARTSYS",

@@ -73,6 +73,7 @@ int facts_sort(struct facts *f)
 {
 	int err = 0;
 
+	in_force_forget(f);
 #define K(kind, list, form, records) SORT_##form(kind, list)
 	FACT_KINDS(K)
 #undef K
@@ -148,6 +149,7 @@ void facts_free(struct facts *f)
 #define K(kind, list, form, records) FREE_##form(kind, list)
 	FACT_KINDS(K)
 #undef K
+	in_force_forget(f);
 	texts_free(&f->texts);
 	vec_free(&f->tenures);
 	vec_free(&f->tables);

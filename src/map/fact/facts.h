@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "base/vec.h"
+#include "map/fact/in_force.h"
 #include "map/fact/texts.h"
 #include "map/fact/thread_facts.h"
 #include "model/container.h"
@@ -63,7 +64,8 @@ struct fact_fd {
 	u8 op, flags;
 	struct file_ref file;
 	const char *path; /* NULL if it has none; of facts.texts */
-	u64 table;	  /* sorted: the table of descriptors that its thread had */
+	u64 path_hash;
+	u64 table; /* sorted: the table of descriptors that its thread had */
 };
 
 /* A socket has these addresses. */
@@ -72,6 +74,7 @@ struct fact_socket {
 	u32 pid;
 	struct record_socket socket; /* without the text behind it */
 	char *path;		     /* NULL if it has none; owned */
+	u64 peer_hash;		     /* of all that tells the other end */
 };
 
 /* A thread sent or received bytes [from, from + length) of one direction of a connection. */
@@ -216,6 +219,7 @@ struct facts {
 #define K(kind, list, form, records) FACT_MEMBER_##form(kind, list)
 	FACT_KINDS(K)
 #undef K
+	struct in_force in_force; /* while they are added */
 	/* once sorted: */
 	VEC(struct fact_tenure) tenures; /* by number and time */
 	VEC(struct table_event) tables;	 /* by thread and time */

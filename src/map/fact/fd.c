@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/group_sort.h"
+#include "base/hash.h"
 #include "base/order.h"
 #include "map/fact/fds.h"
 #include "map/fact/kind.h"
@@ -39,6 +40,7 @@ static int fd_add(struct facts *f, const struct record_head *head)
 		fd.path = fd_name_keep(&f->texts, r);
 		if (!fd.path)
 			return -ENOMEM;
+		fd.path_hash = hash_bytes(fd.path, strlen(fd.path));
 	}
 	return vec_push(&f->fds, fd);
 }
@@ -92,6 +94,7 @@ static void fd_archive(struct archive *a, void *fact)
 	archive_u8(a, &f->flags);
 	archive_file(a, &f->file);
 	archive_shared_path(a, &f->path);
+	f->path_hash = f->path ? hash_bytes(f->path, strlen(f->path)) : 0;
 }
 
 const struct fact_kind fact_kind_fd = {.add = fd_add,

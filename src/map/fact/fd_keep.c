@@ -124,6 +124,7 @@ static int fd_keep(void *arg, const struct fd_question *q, const struct fd_found
 	if (of && of->path) {
 		fd.flags |= of->flags & FD_NAME_CUT;
 		fd.path = of->path;
+		fd.path_hash = of->path_hash;
 	}
 	err = vec_push(&t->fds, fd);
 	return err ? err : map_put(&t->living->files, fd.file.key, PRESENT);

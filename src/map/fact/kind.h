@@ -26,6 +26,9 @@ struct fact_kind {
 	int (*keep)(struct partial *p, struct living *l);
 };
 
+/* What tells the peer of a socket, in one number (socket.c). */
+u64 socket_peer_hash(const struct fact_socket *s);
+
 #define K(kind, list, form, records) extern const struct fact_kind fact_kind_##kind;
 FACT_KINDS(K)
 #undef K

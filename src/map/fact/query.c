@@ -220,14 +220,41 @@ const char *query_file_path(const struct partial *p, u32 pid, const struct file_
 	return f ? f->path : NULL;
 }
 
+const char *query_slot_path(const struct partial *p, u32 pid, const struct file_ref *file,
+			    u64 time_ns)
+{
+	const struct fact_fd *f = inode_is_shared(file) ? NULL : file_told(p, pid, file, time_ns);
+
+	return f && f->pid == pid && f->fd < 0 ? f->path : NULL;
+}
+
+const char *query_sole_path(const struct partial *p, u32 pid, const struct file_ref *file)
+{
+	const struct fact_fd *fds = p->facts.fds.data;
+	const u32 *index = p->facts.fds_by_file.data;
+	size_t first = COUNT_BEFORE(&p->facts.fds_by_file, e,
+				    file_is_before(&fds[*e], file, pid - 1, UINT64_MAX));
+	size_t end = COUNT_BEFORE(&p->facts.fds_by_file, e,
+				  file_is_before(&fds[*e], file, pid, UINT64_MAX));
+
+	return end == first + 1 && same_file(&fds[index[first]].file, file) ? fds[index[first]].path
+									    : NULL;
+}
+
+const char *query_fd_told(const struct partial *p, const struct fd_question *q)
+{
+	const struct fact_fd *f = fds_origin(&p->facts, q);
+
+	if (f && f->path && (!q->file.kind || same_file(&f->file, &q->file) || !f->file.kind))
+		return f->path;
+	return NULL;
+}
+
 const char *query_fd_name(const struct partial *p, const struct fd_question *question)
 {
 	const struct file_ref *file = &question->file;
-	const struct fact_fd *f = fds_origin(&p->facts, question);
-	const char *path = NULL;
+	const char *path = query_fd_told(p, question);
 
-	if (f && f->path && (!file->kind || same_file(&f->file, file) || !f->file.kind))
-		path = f->path;
 	if (!path && file->kind)
 		path = query_file_path(p, question->pid, file, question->time_ns);
 	return path;

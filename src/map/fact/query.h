@@ -73,6 +73,9 @@ struct fd_question {
  */
 const char *query_fd_name(const struct partial *p, const struct fd_question *q);
 
+/* The same by what was told of the descriptor alone; NULL: not known. */
+const char *query_fd_told(const struct partial *p, const struct fd_question *q);
+
 /*
  * The addresses of the socket with this key (of its struct file_ref), as told last before a time,
  * else first after it. NULL: not known.
@@ -111,6 +114,16 @@ const struct kevent *query_thread_events(const struct partial *p, size_t life, u
  */
 const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file,
 			    u64 time_ns);
+
+/* The same of a file that no descriptor of the process has: a slot of an io_uring holds it. */
+const char *query_slot_path(const struct partial *p, u32 pid, const struct file_ref *file,
+			    u64 time_ns);
+
+/*
+ * The only path by which the process ever opened a file with that inode; NULL: it opened none, or
+ * files of several names.
+ */
+const char *query_sole_path(const struct partial *p, u32 pid, const struct file_ref *file);
 
 /* The path, or the second of its two paths, that a call was asked for; NULL: not known. */
 const struct fact_path *query_call_path(const struct partial *p, const struct kspan *call,

@@ -4,11 +4,25 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "base/hash.h"
 #include "base/order.h"
 #include "map/fact/kind.h"
 #include "map/fact/query.h"
 #include "map/partial.h"
+
+/* A peer that was told twice is one, whatever else was told of the socket. */
+u64 socket_peer_hash(const struct fact_socket *s)
+{
+	const struct record_socket *r = &s->socket;
+	u64 h = hash_pair((u64)r->family << 32 | r->remote_port, r->netns);
+
+	h = hash_pair(hash_pair(h, r->remote_hi), r->remote_lo);
+	if (s->path)
+		return hash_pair(h, hash_bytes(s->path, strlen(s->path)));
+	return r->family == AF_UNIX ? hash_pair(h, r->peer) : h;
+}
 
 static int socket_add(struct facts *f, const struct record_head *head)
 {
@@ -21,6 +35,7 @@ static int socket_add(struct facts *f, const struct record_head *head)
 		if (!s.path)
 			return -ENOMEM;
 	}
+	s.peer_hash = socket_peer_hash(&s);
 	err = vec_push(&f->sockets, s);
 	if (err)
 		free(s.path);
@@ -80,6 +95,7 @@ static void socket_archive(struct archive *a, void *fact)
 	archive_u32(a, &f->pid);
 	archive_bytes(a, &f->socket, offsetof(struct record_socket, path_len));
 	archive_path(a, &f->path);
+	f->peer_hash = socket_peer_hash(f);
 }
 
 /* Leaves the last of each socket that is open; who its peer is only the other end may say. */

@@ -2,8 +2,10 @@
 /* Sums with their histograms, and tracepoints that the user chose. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "map/checkpoint/internal.h"
+#include "map/fact/kind.h"
 #include "map/file/internal.h"
 #include "map/kernel/events.h"
 #include "map/kernel/kspan_filter.h"
@@ -59,6 +61,7 @@ static void archive_sum(struct archive *a, struct sum *sum)
 	archive_u64(a, &sum->key);
 	archive_u32(a, &sum->pid);
 	archive_file(a, &sum->file);
+	archive_u64(a, &sum->opening);
 	archive_u64(a, &sum->count);
 	archive_u64(a, &sum->errors);
 	archive_u64(a, &sum->read_bytes);
@@ -94,8 +97,64 @@ static void archive_sums(struct archive *a, struct sums *s)
 	archive_set(a, &s->list, archive_sum);
 }
 
+static void archive_told(struct archive *a, struct opening *o)
+{
+	struct fact_socket none = {0}, *s = archive_reads(a) ? &none : (void *)o->told;
+	const char *path = s->path;
+
+	fact_kind_socket.archive(a, s);
+	if (!archive_reads(a) || a->err)
+		return;
+	path = s->path ? texts_keep(a->texts, s->path, strlen(s->path)) : NULL;
+	o->told = arena_take(&a->texts->arena, sizeof(none));
+	if (!o->told || !path != !s->path)
+		archive_fail(a, -ENOMEM);
+	free(s->path);
+	s->path = (char *)path;
+	if (o->told)
+		*(struct fact_socket *)o->told = *s;
+	else
+		o->kind = OPENING_PATH;
+}
+
+static void archive_opening(struct archive *a, struct opening *o)
+{
+	archive_u8(a, &o->kind);
+	archive_shared_path(a, &o->path);
+	archive_u32(a, &o->pid);
+	archive_s32(a, &o->fd);
+	archive_u64(a, &o->socket);
+	archive_u32(a, &o->dev);
+	archive_u16(a, &o->file_kind);
+	archive_time(a, &o->first_ns);
+	archive_time(a, &o->only_ns);
+	if (o->kind == OPENING_SOCKET)
+		archive_told(a, o);
+	if (o->kind > OPENING_SOCKET_BEFORE || !o->path != (o->kind != OPENING_PATH))
+		archive_fail(a, -EBADMSG);
+}
+
+static void archive_openings(struct archive *a, struct openings *o)
+{
+	size_t count;
+
+	if (!archive_reads(a)) {
+		archive_set(a, &o->list, archive_opening);
+		return;
+	}
+	count = archive_count(a, 0);
+	for (size_t i = 0; i < count && !a->err; i++) {
+		struct opening opening = {0};
+
+		archive_opening(a, &opening);
+		if (!a->err && openings_take(o, &opening))
+			archive_fail(a, -ENOMEM);
+	}
+}
+
 void whole_sums(struct archive *a, struct partial *p)
 {
+	archive_openings(a, &p->openings);
 	archive_sums(a, &p->calls);
 	archive_sums(a, &p->call_waits);
 	archive_sums(a, &p->waits);

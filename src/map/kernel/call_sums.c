@@ -31,39 +31,43 @@ static bool calls_choose(const struct partial *p, u32 pid, u32 tid)
 	return p->options.sums.by != SUM_BY_NOTHING && sums_choose(p, pid, tid);
 }
 
-/*
- * A file as sums tell it apart. Its flags can differ from use to use. Without a kind it is none: a
- * record may hold something else there.
- */
-static struct file_ref file_of_sum(const struct file_ref *file)
+s32 call_fd(u8 abi_flags, u16 nr, const u64 *args, int known)
 {
-	struct file_ref of = *file;
+	int index = syscall_fd_argument(abi_flags, nr);
 
-	of.flags = 0;
-	return of.kind ? of : (struct file_ref){0};
+	return index >= 0 && index < known ? (s32)args[index] : -1;
 }
 
-static struct sum_of sum_of_call(const struct partial *p, const struct call_sum *call)
+/* Without a kind it is no file: a record may hold something else there. */
+static int file_of_sum(struct partial *p, const struct file_use *use, struct sum_of *of)
 {
+	return use->file.kind && sums_tell(p, SUM_BY_FILE) ? opening_of(p, use, of) : 0;
+}
+
+static int sum_of_call(struct partial *p, const struct call_sum *call, struct sum_of *of)
+{
+	const struct file_use use = {*call->file, call->pid, call->fd, call->begin_ns};
 	u32 by = p->options.sums.by ? p->options.sums.by : ~0u;
-	struct sum_of of = {.key = by & SUM_BY_CALL ? call->key : 0,
-			    .pid = by & SUM_BY_PROCESS ? call->pid : 0};
+
+	*of = (struct sum_of){.key = by & SUM_BY_CALL ? call->key : 0,
+			      .pid = by & SUM_BY_PROCESS ? call->pid : 0};
 
 	if (by & SUM_BY_ERROR && syscall_result_is_error(call->error))
-		of.key |= (u64)-call->error << SUM_ERROR_SHIFT;
-	if (by & SUM_BY_FILE)
-		of.file = file_of_sum(call->file);
-	return of;
+		of->key |= (u64)-call->error << SUM_ERROR_SHIFT;
+	return file_of_sum(p, &use, of);
 }
 
 int call_sums_add(struct partial *p, const struct call_sum *call, const struct split *split,
 		  struct sum_one *one)
 {
 	struct sum_of of;
+	int err;
 
 	if (!calls_choose(p, call->pid, call->tid))
 		return 0;
-	of = sum_of_call(p, call);
+	err = sum_of_call(p, call, &of);
+	if (err)
+		return err;
 	one->error = syscall_result_is_error(call->error);
 	if (!split)
 		return sums_add_part(&p->calls, &of, SPLIT_kernel, one);
@@ -87,18 +91,26 @@ static u64 wake_key(const struct life_wake *wake)
 	       (thread ? (u64)wake->waker_tid << SUM_WAIT_TID_SHIFT : 0);
 }
 
-static struct sum_of sum_of_wait(const struct partial *p, const struct life *l,
-				 const struct life_wait *w)
+/* The use of the file of a wait. Of its call only the first argument is known. */
+static struct file_use wait_use(const struct life *l, const struct life_wait *w)
 {
-	bool in_call = wait_is_in_call(w);
-	struct sum_of of = {.pid = sums_tell(p, SUM_BY_PROCESS) ? l->pid : 0};
+	u8 abi_flags = w->mode & MODE_COMPAT ? SYSCALL_COMPAT : 0;
 
+	return (struct file_use){w->file, l->pid, call_fd(abi_flags, w->nr, &w->arg0, 1),
+				 w->begin_ns};
+}
+
+static int sum_of_wait(struct partial *p, const struct life *l, const struct life_wait *w,
+		       struct sum_of *of)
+{
+	const struct file_use use = wait_use(l, w);
+	bool in_call = wait_is_in_call(w);
+
+	*of = (struct sum_of){.pid = sums_tell(p, SUM_BY_PROCESS) ? l->pid : 0};
 	if (sums_tell(p, SUM_BY_CALL))
-		of.key = (in_call ? call_key(w->nr, w->mode & MODE_COMPAT) : SUM_CALL_NONE)
-			 << SUM_WAIT_CALL_SHIFT;
-	if (in_call && sums_tell(p, SUM_BY_FILE))
-		of.file = file_of_sum(&w->file);
-	return of;
+		of->key = (in_call ? call_key(w->nr, w->mode & MODE_COMPAT) : SUM_CALL_NONE)
+			  << SUM_WAIT_CALL_SHIFT;
+	return in_call ? file_of_sum(p, &use, of) : 0;
 }
 
 /*
@@ -108,15 +120,20 @@ static struct sum_of sum_of_wait(const struct partial *p, const struct life *l,
 static int call_wait_add(struct partial *p, const struct life *l, const struct life_wait *w)
 {
 	const struct sum_one one = {.duration_ns = w->end_ns - w->begin_ns};
-	const struct call_sum call = {
-		.key = call_key(w->nr, w->mode & MODE_COMPAT), .pid = l->pid, .file = &w->file};
+	const struct file_use use = wait_use(l, w);
+	const struct call_sum call = {.key = call_key(w->nr, w->mode & MODE_COMPAT),
+				      .pid = l->pid,
+				      .file = &w->file,
+				      .fd = use.fd,
+				      .begin_ns = use.time_ns};
 	struct sum_of of;
+	int err;
 
 	if (p->options.sums.by == SUM_BY_NOTHING || !wait_is_in_call(w) || w->visit_ns ||
 	    !life_leave_sleeps(w->state) || !call_returns(w->nr, w->mode & MODE_COMPAT))
 		return 0;
-	of = sum_of_call(p, &call);
-	return sums_add(&p->call_waits, &of, &w->split, &one);
+	err = sum_of_call(p, &call, &of);
+	return err ? err : sums_add(&p->call_waits, &of, &w->split, &one);
 }
 
 int wait_sums_add(struct partial *p, const struct life *l, const struct life_wait *w)
@@ -128,7 +145,9 @@ int wait_sums_add(struct partial *p, const struct life *l, const struct life_wai
 
 	if (!sums_choose(p, l->pid, l->tid))
 		return 0;
-	of = sum_of_wait(p, l, w);
+	err = sum_of_wait(p, l, w, &of);
+	if (err)
+		return err;
 	of.key |= w->part;
 	if (w->part != SPLIT_runnable && runnable.duration_ns) {
 		struct sum_of after = of;

@@ -86,7 +86,12 @@ struct call_sum {
 	s64 error; /* its result: negative if it failed */
 	u32 pid, tid;
 	const struct file_ref *file;
+	s32 fd; /* the descriptor of the file; -1: none, or not known */
+	u64 begin_ns;
 };
+
+/* The descriptor that a call works on, by its first `known` arguments; -1: none of these. */
+s32 call_fd(u8 abi_flags, u16 nr, const u64 *args, int known);
 
 /* Adds bytes that were moved, in a direction of model/moves.h. */
 static inline void sum_one_moves(struct sum_one *one, enum moves moves, u64 bytes)

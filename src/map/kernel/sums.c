@@ -9,21 +9,23 @@
 
 static u64 sum_hash(const struct sum_of *of)
 {
-	u64 h = hash_pair(of->key, of->pid);
+	u64 h = hash_pair(of->key ^ of->opening, of->pid);
 
 	return hash_pair(h ^ of->file.key, (u64)of->file.dev << 16 | of->file.kind);
 }
 
 static bool sum_is(const struct sum *sum, const struct sum_of *of)
 {
-	return sum->key == of->key && sum->pid == of->pid && sum->file.key == of->file.key &&
-	       sum->file.dev == of->file.dev && sum->file.kind == of->file.kind;
+	return sum->key == of->key && sum->pid == of->pid && sum->opening == of->opening &&
+	       sum->file.key == of->file.key && sum->file.dev == of->file.dev &&
+	       sum->file.kind == of->file.kind;
 }
 
 /* Adds a sum behind the others, which is found under the hash h from now on. */
 static int sum_new(struct sums *s, const struct sum_of *of, u64 h, size_t *found)
 {
-	struct sum fresh = {.key = of->key, .pid = of->pid, .file = of->file};
+	struct sum fresh = {
+		.key = of->key, .pid = of->pid, .file = of->file, .opening = of->opening};
 	int err = vec_push(&s->list, fresh);
 
 	if (!err)
@@ -35,7 +37,7 @@ static int sum_new(struct sums *s, const struct sum_of *of, u64 h, size_t *found
 /* The place of the sum that was asked for last, of all with this hint: nearly always the one. */
 static u16 *recent_of(struct sums *s, const struct sum_of *of)
 {
-	u64 mixed = (of->key + ((u64)of->pid << 24)) ^ of->file.key;
+	u64 mixed = (of->key + ((u64)of->pid << 24)) ^ of->file.key ^ of->opening;
 
 	return &s->recent[mixed * 0x9e3779b97f4a7c15u >> (64 - SUMS_RECENT_BITS)];
 }
@@ -129,41 +131,61 @@ int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part,
 	return sum_count(s, number, one);
 }
 
+static int sum_merge(struct sums *left, const struct sum_of *of, const struct sum *from)
+{
+	struct sum *to;
+	size_t number;
+	int err = sum_find(left, of, &number);
+
+	if (err)
+		return err;
+	to = &left->list.data[number];
+	to->count += from->count;
+	to->errors += from->errors;
+	to->read_bytes += from->read_bytes;
+	to->written_bytes += from->written_bytes;
+	split_add(&to->split, &from->split);
+	return histogram_merge(&to->durations, &from->durations);
+}
+
+int sums_merge_as(struct sums *left, struct sums *right,
+		  int (*name)(void *arg, const struct sum *sum, struct sum_of *of), void *arg)
+{
+	int err = sums_settle(left);
+
+	err = err ? err : sums_settle(right);
+	for (size_t i = 0; i < right->list.count && !err; i++) {
+		const struct sum *from = &right->list.data[i];
+		struct sum_of of;
+
+		err = name(arg, from, &of);
+		err = err ? err : sum_merge(left, &of, from);
+	}
+	return err;
+}
+
+static int own_name(void *arg, const struct sum *sum, struct sum_of *of)
+{
+	(void)arg;
+	*of = sum_names(sum);
+	return 0;
+}
+
 int sums_merge(struct sums *left, struct sums *right)
 {
 	struct sums empty = *left;
-	int err;
 
 	if (!left->list.count) { /* both at once would take twice the memory */
 		*left = *right;
 		*right = empty;
 		return 0;
 	}
-	err = sums_settle(left);
-	err = err ? err : sums_settle(right);
-	for (size_t i = 0; i < right->list.count && !err; i++) {
-		const struct sum *from = &right->list.data[i];
-		struct sum_of of = {from->key, from->pid, from->file};
-		struct sum *to;
-		size_t number;
-
-		err = sum_find(left, &of, &number);
-		if (err)
-			break;
-		to = &left->list.data[number];
-		to->count += from->count;
-		to->errors += from->errors;
-		to->read_bytes += from->read_bytes;
-		to->written_bytes += from->written_bytes;
-		split_add(&to->split, &from->split);
-		err = histogram_merge(&to->durations, &from->durations);
-	}
-	return err;
+	return sums_merge_as(left, right, own_name, NULL);
 }
 
 int sums_take(struct sums *s, struct sum *sum)
 {
-	struct sum_of of = {sum->key, sum->pid, sum->file};
+	struct sum_of of = sum_names(sum);
 	size_t count = s->list.count, number;
 	int err = sum_search(s, &of, &number);
 
@@ -182,6 +204,7 @@ static int sum_compare(const void *a, const void *b)
 
 	COMPARE(x->key, y->key);
 	COMPARE(x->pid, y->pid);
+	COMPARE(x->opening, y->opening);
 	COMPARE(x->file.dev, y->file.dev);
 	COMPARE(x->file.kind, y->file.kind);
 	return x->file.key < y->file.key ? -1 : x->file.key > y->file.key;

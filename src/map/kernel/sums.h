@@ -15,6 +15,7 @@ struct sum {
 	u64 key; /* each table says what it is */
 	u32 pid;
 	struct file_ref file;
+	u64 opening; /* of the file (openings.h); 0: none, or not known */
 	u64 count, errors;
 	u64 read_bytes, written_bytes; /* that calls moved from and to the file */
 	struct split split;
@@ -31,7 +32,7 @@ struct sum_late {
 
 struct sums {
 	u16 recent[1 << SUMS_RECENT_BITS]; /* numbers in list that were found last, as a hint */
-	struct map index;		   /* hash of key, pid, file -> number in list + 1 */
+	struct map index;		   /* hash of struct sum_of -> number in list + 1 */
 	VEC(struct sum) list;
 	struct sum_late late[SUMS_LATE]; /* not counted in their histograms yet */
 	u32 late_next;
@@ -42,7 +43,13 @@ struct sum_of {
 	u64 key;
 	u32 pid;
 	struct file_ref file;
+	u64 opening;
 };
+
+static inline struct sum_of sum_names(const struct sum *sum)
+{
+	return (struct sum_of){sum->key, sum->pid, sum->file, sum->opening};
+}
 
 /* What is counted once. */
 struct sum_one {
@@ -60,6 +67,10 @@ int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part,
 
 /* Adds `right` to `left`; right is only to be freed afterwards. 0 or -ENOMEM. */
 int sums_merge(struct sums *left, struct sums *right);
+
+/* The same, with each sum of `right` added to the one that `of` names. 0 or -ENOMEM. */
+int sums_merge_as(struct sums *left, struct sums *right,
+		  int (*name)(void *arg, const struct sum *sum, struct sum_of *of), void *arg);
 
 /* Counts the durations that wait. 0 or -ENOMEM. */
 int sums_settle(struct sums *s);

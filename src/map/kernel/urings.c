@@ -34,11 +34,12 @@ static int request_keep(struct partial *p, const struct record_uring *r, const s
 int urings_add(struct partial *p, const struct record_head *head)
 {
 	const struct record_uring *r = (const void *)head;
-	const struct call_sum call = {.key = SUM_CALL_URING | r->opcode,
-				      .error = r->result,
-				      .pid = head->pid,
-				      .tid = head->tid,
-				      .file = &r->file};
+	struct call_sum call = {.key = SUM_CALL_URING | r->opcode,
+				.error = r->result,
+				.pid = head->pid,
+				.tid = head->tid,
+				.file = &r->file,
+				.fd = r->flags & URING_DIRECT ? -1 : r->fd};
 	struct split split = {0};
 	u64 took = r->duration_ns < head->time_ns ? r->duration_ns : head->time_ns;
 	u64 duration = r->flags & URING_END_UNKNOWN ? 0 : took;
@@ -50,6 +51,8 @@ int urings_add(struct partial *p, const struct record_head *head)
 	split.ns[SPLIT_off_thread] = (s64)duration;
 	if (r->result > 0 && !(r->flags & URING_END_UNKNOWN))
 		sum_one_moves(&one, uring_moves(r->opcode), (u64)r->result);
+	/* a file that no descriptor has is told with its first use */
+	call.begin_ns = call.fd < 0 ? head->time_ns : head->time_ns - took;
 	err = call_sums_add(p, &call, &split, &one);
 	if (!err && !(r->flags & URING_BEGIN_UNKNOWN))
 		err = span_sighted(p, &r->ctx, head, head->time_ns - took);

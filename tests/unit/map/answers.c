@@ -228,6 +228,75 @@ static void print_sums(FILE *out, const char *what, const struct sums *sums)
 	}
 }
 
+/* A file as reports name it. */
+struct file_row {
+	char name[64];
+	struct sum sum;
+};
+
+struct file_rows { /* a VEC */
+	struct file_row *data;
+	size_t count, capacity;
+};
+
+static int file_row_compare(const void *a, const void *b)
+{
+	const struct file_row *x = a, *y = b;
+	int names = strcmp(x->name, y->name);
+
+	if (names)
+		return names;
+	if (x->sum.key != y->sum.key)
+		return x->sum.key < y->sum.key ? -1 : 1;
+	return x->sum.pid < y->sum.pid ? -1 : x->sum.pid > y->sum.pid;
+}
+
+static struct file_row *file_row_of(struct file_rows *rows, const struct partial *p,
+				    const struct sum *sum, bool peers)
+{
+	const struct fact_socket *s = peers ? opening_socket(p, sum) : NULL;
+	const char *path = opening_path(p, sum);
+	struct file_row row = {.sum.key = sum->key, .sum.pid = sum->pid};
+
+	if (path) /* each thread tells a slot by a name of its own, of which one may come late */
+		snprintf(row.name, sizeof(row.name), "%.*s", (int)strcspn(path, " "), path);
+	else
+		snprintf(row.name, sizeof(row.name), "%llu, peer %u",
+			 (unsigned long long)sum->file.key, s ? s->socket.remote_port : 0);
+	for (size_t i = 0; i < rows->count; i++)
+		if (file_row_compare(&rows->data[i], &row) == 0)
+			return &rows->data[i];
+	must(vec_push(rows, row));
+	return &rows->data[rows->count - 1];
+}
+
+/* Sums of files by their names: how many sums these have depends on what is known to the left. */
+static void print_files(FILE *out, const struct partial *p, bool peers)
+{
+	struct file_rows rows = {0};
+
+	for (size_t i = 0; i < p->calls.list.count; i++) {
+		const struct sum *sum = &p->calls.list.data[i];
+		struct sum *to = &file_row_of(&rows, p, sum, peers)->sum;
+
+		to->count += sum->count;
+		to->errors += sum->errors;
+		to->read_bytes += sum->read_bytes;
+		to->written_bytes += sum->written_bytes;
+		split_add(&to->split, &sum->split);
+		must(histogram_merge(&to->durations, &sum->durations));
+	}
+	if (rows.count)
+		qsort(rows.data, rows.count, sizeof(*rows.data), file_row_compare);
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct sums one = {.list = {&rows.data[i].sum, 1, 1}};
+
+		print_sums(out, rows.data[i].name, &one);
+		histogram_free(&rows.data[i].sum.durations);
+	}
+	vec_free(&rows);
+}
+
 /* A checkpoint does not keep when a context was seen first that nobody has for a while. */
 static void print_shares(FILE *out, const char *what, const struct span_shares *shares, u64 from_ns)
 {
@@ -526,7 +595,7 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 		print_kspan(out, p, &k);
 		print_names(out, p, &k, from_ns);
 	}
-	print_sums(out, "call", &p->calls);
+	print_files(out, p, false); /* no descriptor keeps the simulated sockets */
 	print_sums(out, "wait", &p->waits);
 	print_sums(out, "block", &p->blocks);
 	times = times_of(p);
@@ -564,7 +633,7 @@ char *answers(struct partial *p, const struct simulation *s)
 		print_kspan(out, p, &k);
 		print_container(out, p, k.pid, k.begin_ns);
 	}
-	print_sums(out, "call", &p->calls);
+	print_files(out, p, true);
 	print_sums(out, "wait", &p->waits);
 	print_sums(out, "block", &p->blocks);
 	print_spans(out, p);

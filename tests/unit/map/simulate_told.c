@@ -167,6 +167,7 @@ void does_request(struct actor *a)
 	r.duration_ns = simulation_random(a->s, a->now - a->thread->begin_ns + 1);
 	r.result = simulation_random(a->s, 4) ? 4096 : -5;
 	r.file.kind = FILE_KIND_regular;
+	r.fd = -1;
 	r.file.key = simulation_random(a->s, 2) ? 1 + simulation_random(a->s, 4) : slot_file(a);
 	if (a->depth)
 		memcpy(r.ctx.span, &a->spans[a->depth - 1], 8);

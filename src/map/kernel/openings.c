@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "map/kernel/openings.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "map/fact/query.h"
+#include "map/partial.h"
+
+/* What the key of an opening is made of, so that keys of two kinds differ. */
+#define KEY_OF_FD 0x6664ull
+#define KEY_OF_FILE 0x6669ull
+#define KEY_OF_SOCKET 0x736bull
+
+static u64 key_of(const struct opening *o)
+{
+	switch (o->kind) {
+	case OPENING_PATH:
+		return hash_bytes(o->path, strlen(o->path)) | 1;
+	case OPENING_FD_BEFORE:
+		return hash_pair(hash_pair(KEY_OF_FD, o->only_ns), (u64)o->pid << 32 | (u32)o->fd);
+	case OPENING_FILE_BEFORE:
+		return hash_pair(hash_pair(hash_pair(KEY_OF_FILE, o->only_ns) + o->pid, o->socket),
+				 (u64)o->dev << 16 | o->file_kind);
+	default:
+		return hash_pair(hash_pair(hash_pair(KEY_OF_SOCKET, o->only_ns), o->socket),
+				 o->told ? o->told->peer_hash : 0);
+	}
+}
+
+/* Adds the opening with its key, or notes an earlier use of it. */
+static int opening_add(struct openings *all, const struct opening *o)
+{
+	size_t number = (size_t)map_get(&all->index, o->key);
+	int err;
+
+	if (number) {
+		struct opening *known = &all->list.data[number - 1];
+
+		if (o->first_ns < known->first_ns)
+			known->first_ns = o->first_ns;
+		return 0;
+	}
+	err = vec_push(&all->list, *o);
+	return err ? err : map_put(&all->index, o->key, (void *)all->list.count);
+}
+
+int openings_take(struct openings *all, struct opening *o)
+{
+	o->key = key_of(o);
+	return opening_add(all, o);
+}
+
+static bool is_socket(const struct file_ref *file)
+{
+	return file->kind == FILE_KIND_tcp || file->kind == FILE_KIND_udp ||
+	       file->kind == FILE_KIND_unix;
+}
+
+/* Whether only a descriptor tells the name; others have one that the kernel makes. */
+static bool is_named(const struct file_ref *file)
+{
+	switch (file->kind) {
+	case FILE_KIND_regular:
+	case FILE_KIND_directory:
+	case FILE_KIND_block:
+	case FILE_KIND_character:
+	case FILE_KIND_fifo:
+	case FILE_KIND_pseudo:
+	case FILE_KIND_network_fs:
+	case FILE_KIND_memory_fs:
+	case FILE_KIND_tty:
+	case FILE_KIND_null:
+	case FILE_KIND_other:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool same_file(const struct file_ref *a, const struct file_ref *b)
+{
+	return a->key == b->key && a->dev == b->dev && a->kind == b->kind;
+}
+
+static int socket_of(struct partial *p, const struct file_use *use, struct opening *o)
+{
+	int err = in_force_socket(&p->facts, use->file.key, use->time_ns, &o->told);
+
+	o->kind = o->told ? OPENING_SOCKET : OPENING_SOCKET_BEFORE;
+	o->socket = use->file.key;
+	if (o->told)
+		o->first_ns = o->only_ns = 0;
+	return err;
+}
+
+/* A copy that lives as long as the texts, of what a peer is told by alone. */
+static int told_copy(struct partial *p, struct opening *o)
+{
+	struct fact_socket *s = arena_take(&p->facts.texts.arena, sizeof(*s));
+	const struct record_socket *told = &o->told->socket;
+
+	if (!s)
+		return -ENOMEM;
+	*s = (struct fact_socket){
+		.socket = {.file = {.key = told->file.key, .kind = told->file.kind},
+			   .netns = told->netns,
+			   .family = told->family,
+			   .remote_port = told->remote_port,
+			   .remote_hi = told->remote_hi,
+			   .remote_lo = told->remote_lo},
+		.path = o->told->path,
+		.peer_hash = o->told->peer_hash};
+	if (told->family == AF_UNIX && !s->path)
+		s->socket.peer = told->peer;
+	if (s->path)
+		s->path = (char *)texts_keep(&p->facts.texts, s->path, strlen(s->path));
+	if (o->told->path && !s->path)
+		return -ENOMEM;
+	o->told = s;
+	return 0;
+}
+
+static void path_is(struct opening *o, const struct fact_fd *fact)
+{
+	o->kind = OPENING_PATH;
+	o->path = fact->path;
+	o->key = fact->path_hash | 1;
+	o->first_ns = o->only_ns = 0;
+}
+
+/* Of a file that a slot of an io_uring or a mapping holds, or whose descriptor is not known. */
+static int file_of(struct partial *p, const struct file_use *use, struct opening *o)
+{
+	const struct fact_fd *fact;
+	int err = in_force_file(&p->facts, use->pid, &use->file, use->time_ns, &fact);
+
+	if (err)
+		return err;
+	if (fact) {
+		path_is(o, fact);
+		return 0;
+	}
+	o->kind = OPENING_FILE_BEFORE;
+	o->pid = use->pid;
+	o->socket = use->file.key;
+	o->dev = use->file.dev;
+	o->file_kind = use->file.kind;
+	return 0;
+}
+
+/* With *known false: the file has no name that is known. */
+static int named_of(struct partial *p, const struct file_use *use, struct opening *o, bool *known)
+{
+	struct fd_in_force at;
+	int err = in_force_fd(&p->facts, use->pid, use->fd, use->time_ns, &at);
+
+	if (err)
+		return err;
+	*known = at.force != FD_GONE;
+	if (at.force == FD_TOLD && !same_file(&at.fact->file, &use->file))
+		*known = false; /* what was opened since was not told */
+	if (!*known)
+		return 0;
+	if (at.force == FD_TOLD) {
+		path_is(o, at.fact);
+	} else {
+		o->kind = OPENING_FD_BEFORE;
+		o->pid = at.pid;
+		o->fd = at.fd;
+		o->first_ns = at.time_ns;
+		if (o->only_ns)
+			o->only_ns = at.time_ns;
+	}
+	return 0;
+}
+
+/* Facts from before that time may not be all that there are: see partial.uneven, partial.late_ns.
+ */
+static u64 facts_since(const struct partial *p)
+{
+	return p->uneven ? p->begun_ns : p->begin_ns;
+}
+
+int opening_of(struct partial *p, const struct file_use *use, struct sum_of *of)
+{
+	struct opening o = {.first_ns = use->time_ns};
+	bool known = true;
+	int err = 0;
+
+	of->file = use->file;
+	of->file.flags = 0; /* they can differ from use to use */
+	of->opening = 0;
+	p->facts.in_force.since_ns = facts_since(p);
+	if (o.first_ns < facts_since(p))
+		o.only_ns = o.first_ns;
+	if (is_socket(&use->file))
+		err = socket_of(p, use, &o);
+	else if (is_named(&use->file) && use->fd >= 0)
+		err = named_of(p, use, &o, &known);
+	else if (is_named(&use->file))
+		err = file_of(p, use, &o);
+	else
+		return 0;
+	if (err || !known)
+		return err;
+	if (!o.key)
+		o.key = key_of(&o);
+	if (o.told && !map_get(&p->openings.index, o.key))
+		err = told_copy(p, &o);
+	if (err)
+		return err;
+	of->opening = o.key;
+	if (o.kind == OPENING_PATH) /* its inode does not matter any more */
+		of->file = (struct file_ref){.dev = use->file.dev, .kind = use->file.kind};
+	return opening_add(&p->openings, &o);
+}
+
+/* ---- merge ---- */
+
+bool openings_answer(const struct partial *p)
+{
+	return p->openings.list.count || p->calls.list.count || p->call_waits.list.count ||
+	       p->waits.list.count || p->facts.fds.count || p->facts.sockets.count ||
+	       p->facts.forks.count;
+}
+
+/* Two partials of which the right one's openings before may have an answer in the left one. */
+struct answering {
+	struct partial *left;
+	const struct openings *right;
+};
+
+static const struct opening *opening_get(const struct openings *all, u64 key)
+{
+	size_t number = key ? (size_t)map_get(&all->index, key) : 0;
+
+	return number ? &all->list.data[number - 1] : NULL;
+}
+
+static int answer_sum(void *arg, const struct sum *sum, struct sum_of *of)
+{
+	struct answering *a = arg;
+	const struct opening *o = opening_get(a->right, sum->opening);
+	struct file_use use = {.file = sum->file};
+
+	*of = sum_names(sum);
+	if (!o)
+		return 0;
+	if (o->kind == OPENING_PATH || o->kind == OPENING_SOCKET)
+		return opening_add(&a->left->openings, o);
+	use.pid = o->pid;
+	use.fd = o->kind == OPENING_FILE_BEFORE ? -1 : o->fd;
+	use.time_ns = o->first_ns;
+	return opening_of(a->left, &use, of);
+}
+
+int openings_merge(struct partial *left, struct partial *right, bool answers)
+{
+	struct sums *const to[] = {&left->calls, &left->call_waits, &left->waits};
+	struct sums *const from[] = {&right->calls, &right->call_waits, &right->waits};
+	struct answering a = {left, &right->openings};
+	bool moves = !answers && !left->uneven; /* nothing there has an answer */
+	int err = 0;
+
+	if (moves) {
+		struct openings none = left->openings;
+
+		left->openings = right->openings;
+		right->openings = none;
+	}
+	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]) && !err; i++)
+		err = moves ? sums_merge(to[i], from[i])
+			    : sums_merge_as(to[i], from[i], answer_sum, &a);
+	return err;
+}
+
+void openings_free(struct openings *o)
+{
+	vec_free(&o->list);
+	map_free(&o->index);
+}
+
+/* ---- names ---- */
+
+const char *opening_path(const struct partial *p, const struct sum *sum)
+{
+	const struct opening *o = opening_get(&p->openings, sum->opening);
+	struct fd_question q = {.file = sum->file};
+
+	if (!is_named(&sum->file))
+		return NULL;
+	if (!o)
+		return NULL;
+	if (o->kind == OPENING_PATH)
+		return o->path;
+	if (o->kind == OPENING_FILE_BEFORE)
+		return query_slot_path(p, o->pid, &sum->file, o->first_ns);
+	q.tid = q.pid = o->pid;
+	q.fd = o->fd;
+	q.time_ns = o->first_ns;
+	return query_fd_told(p, &q);
+}
+
+const struct fact_socket *opening_socket(const struct partial *p, const struct sum *sum)
+{
+	const struct opening *o = opening_get(&p->openings, sum->opening);
+
+	if (!o || !is_socket(&sum->file))
+		return NULL;
+	return o->told ? o->told : query_socket(p, sum->file.key, o->first_ns);
+}
