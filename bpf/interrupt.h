@@ -7,6 +7,7 @@
 #ifndef BPF_INTERRUPT_H
 #define BPF_INTERRUPT_H
 
+#include "bpf/cpu.h"
 #include "bpf/kernel_versions.h"
 
 /*
@@ -17,19 +18,27 @@
  * program changes, together with the number of the call in which it does.
  */
 struct interrupt_state {
-	u32 softirq;	      /* vector + 1 */
-	u32 hardirq;	      /* number + 1 */
-	u32 timer;	      /* bits: 1: the CPU's own timer, 2: a high-resolution timer */
-	u32 worker;	      /* the thread, outside of interrupts, that served this; 0: none */
-	u64 sock;	      /* the struct sock to which data came last; 0: none */
-	u64 block;	      /* as in record_waking; for the softirq or the worker */
+	u32 softirq; /* vector + 1 */
+	u32 hardirq; /* number + 1 */
+	u32 timer;   /* bits: 1: the CPU's own, 2: a high-resolution one, 4: of the wheel */
+	u32 worker;  /* the thread, outside of interrupts, that served this; 0: none */
+	u64 sock;    /* the struct sock to which data came last; 0: none */
+	u64 block;   /* as in record_waking; for the softirq or the worker */
 	struct file_ref file; /* of a request to an io_uring, for the worker */
 	u64 hardirq_block;    /* for the hard interrupt */
 	u32 vectors;	      /* bits: interrupts between CPUs (event.bpf.c) */
 	u32 worker_switches;  /* switches of the worker when it served this */
 	u64 changed;	      /* a struct sock, changed by the worker in its open call */
 	u64 changed_nr;
+	u64 memory;	    /* of the CPU: bpf/cpu.h; 0: not looked for yet */
+	u64 softirq_number; /* of the softirq that served `sock` or `block`, where it is read */
 };
+
+/*
+ * Set by capture before recording begins: the kernel's own variables tell of softirqs, and the
+ * programs at their begin and end are not attached.
+ */
+u32 softirqs_read __weak = 0;
 
 /* Capture sets max_entries. */
 struct {
@@ -44,6 +53,38 @@ static __always_inline struct interrupt_state *interrupt_here(void)
 	u32 cpu = bpf_get_smp_processor_id();
 
 	return bpf_map_lookup_elem(&interrupts, &cpu);
+}
+
+static __always_inline bool interrupt_reads_softirqs(void)
+{
+	return *(volatile u32 *)&softirqs_read;
+}
+
+/* The memory of this CPU. 0: it was not found. */
+static __always_inline u64 interrupt_memory(struct interrupt_state *interrupt)
+{
+	if (!interrupt->memory)
+		interrupt->memory = cpu_memory_find(bpf_get_current_task_btf());
+	return interrupt->memory;
+}
+
+/*
+ * Where softirqs are read: begins to note what the softirq on this CPU serves. What an earlier one
+ * served is forgotten. False: the CPU is in none.
+ */
+static __always_inline bool interrupt_begin_softirq(struct interrupt_state *interrupt)
+{
+	u64 memory = interrupt_memory(interrupt), number;
+
+	if (!memory || !(cpu_interrupts(memory) & CPU_IN_SOFTIRQ))
+		return false;
+	number = cpu_softirq_number(memory);
+	if (number != interrupt->softirq_number) {
+		interrupt->softirq_number = number;
+		interrupt->sock = 0;
+		interrupt->block = 0;
+	}
+	return true;
 }
 
 static __always_inline u32 interrupt_switches(const struct task_struct *task)
@@ -70,9 +111,14 @@ static __always_inline bool interrupt_is_of(const struct interrupt_state *interr
 static __always_inline bool interrupt_is_above(void)
 {
 	struct interrupt_state *interrupt = interrupt_here();
+	u64 memory;
 
-	return interrupt &&
-	       (interrupt->softirq || interrupt->hardirq || interrupt->timer || interrupt->vectors);
+	if (!interrupt)
+		return false;
+	if (interrupt->softirq || interrupt->hardirq || interrupt->timer || interrupt->vectors)
+		return true;
+	memory = interrupt_reads_softirqs() ? interrupt_memory(interrupt) : 0;
+	return memory && cpu_interrupts(memory);
 }
 
 /*
@@ -86,7 +132,8 @@ static __always_inline struct interrupt_state *interrupt_serving(void)
 
 	if (!interrupt)
 		return NULL;
-	if (interrupt->softirq || interrupt->hardirq)
+	if (interrupt->softirq || interrupt->hardirq ||
+	    (interrupt_reads_softirqs() && interrupt_begin_softirq(interrupt)))
 		return interrupt;
 	task = bpf_get_current_task_btf();
 	if (!task_is_kernels(task))

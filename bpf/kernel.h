@@ -303,6 +303,10 @@ struct css_set {
 
 struct cfs_rq;
 
+struct rq {
+	int cpu;
+};
+
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };

@@ -125,6 +125,10 @@ struct cfs_rq___quotas {
 	int throttle_count;
 };
 
+struct cfs_rq___groups {
+	struct rq *rq;
+};
+
 /* A thread on its way to user mode holds this while it does the work of CPU timers. */
 struct posix_cputimers_work {
 	struct mutex mutex;
@@ -290,6 +294,16 @@ static __always_inline bool task_throttled(struct task_struct *task)
 	if (!cfs_rq || !bpf_core_field_exists(cfs_rq->throttle_count))
 		return false;
 	return KERNEL_READ(cfs_rq, throttle_count) > 0;
+}
+
+/* The address of the run queue of a thread's CPU, as a number; 0: the kernel does not tell. */
+static __always_inline u64 task_run_queue(struct task_struct *task)
+{
+	struct cfs_rq___groups *cfs_rq = (void *)KERNEL_READ(task, se.cfs_rq);
+
+	if (!cfs_rq || !bpf_core_field_exists(cfs_rq->rq))
+		return 0;
+	return kernel_read_word((const void *)cfs_rq + bpf_core_field_offset(cfs_rq->rq));
 }
 
 #define MUTEX_FLAGS 7ul

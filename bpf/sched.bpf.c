@@ -133,27 +133,78 @@ static __always_inline void waking_fill_served(struct record_waking *r, struct t
 	}
 }
 
-static __always_inline void waking_fill_context(struct record_waking *r, struct task_struct *waker)
+/*
+ * Where softirqs are read: fills in which one wakes the thread. It shows in what it serves, and for
+ * received packets in the kernel's own variables; otherwise it is unknown. Returns false if no
+ * interrupt wakes the thread.
+ */
+static __always_inline bool waking_read_softirq(struct record_waking *r,
+						struct interrupt_state *interrupt,
+						const struct task_struct *woken)
 {
-	struct interrupt_state *interrupt = interrupt_here();
+	u64 memory = interrupt_memory(interrupt);
+	u32 in = memory ? cpu_interrupts(memory) : CPU_IN_HARDIRQ;
 
-	if (!interrupt)
-		r->context = WAKE_unknown;
-	else if (interrupt->timer)
+	if (!in)
+		return false;
+	r->context = WAKE_unknown;
+	if (in & CPU_IN_HARDIRQ || cpu_has_for_softirqs(memory, woken))
+		return true;
+	if (interrupt->softirq_number != cpu_softirq_number(memory)) {
+		interrupt->sock = 0;
+		interrupt->block = 0;
+	}
+	if (interrupt->sock || cpu_is_receiving(memory))
+		r->vector = CPU_NET_RX;
+	else if (interrupt->block)
+		r->vector = CPU_BLOCK;
+	if (r->vector)
+		r->context = WAKE_softirq;
+	return true;
+}
+
+/* Fills in whether an interrupt wakes the thread, and which one. Returns false if none does. */
+static __always_inline bool waking_fill_interrupt(struct record_waking *r,
+						  struct interrupt_state *interrupt,
+						  const struct task_struct *woken)
+{
+	if (interrupt->timer) {
 		r->context = WAKE_timer;
-	else if (interrupt->hardirq) {
+	} else if (interrupt->hardirq) {
 		r->context = WAKE_hardirq;
 		r->irq = interrupt->hardirq - 1;
 		r->block = interrupt->hardirq_block;
 	} else if (interrupt->softirq) {
 		r->vector = interrupt->softirq - 1;
 		r->context = r->vector == HRTIMER_SOFTIRQ ? WAKE_timer : WAKE_softirq;
-		r->block = interrupt->block;
-		if (interrupt->sock) {
-			waker_socket(&r->file, (struct sock *)interrupt->sock);
-			if (waker_feeds(waker, r->file.kind, interrupt))
-				r->context = WAKE_task;
-		}
+	} else {
+		return interrupt_reads_softirqs() && waking_read_softirq(r, interrupt, woken);
+	}
+	return true;
+}
+
+/* Fills in what the softirq serves. */
+static __always_inline void waking_fill_softirq(struct record_waking *r, struct task_struct *waker,
+						const struct interrupt_state *interrupt)
+{
+	r->block = interrupt->block;
+	if (!interrupt->sock)
+		return;
+	waker_socket(&r->file, (struct sock *)interrupt->sock);
+	if (waker_feeds(waker, r->file.kind, interrupt))
+		r->context = WAKE_task;
+}
+
+static __always_inline void waking_fill_context(struct record_waking *r, struct task_struct *waker,
+						const struct task_struct *woken)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (!interrupt)
+		r->context = WAKE_unknown;
+	else if (waking_fill_interrupt(r, interrupt, woken)) {
+		if (r->context == WAKE_softirq || r->vector == HRTIMER_SOFTIRQ)
+			waking_fill_softirq(r, waker, interrupt);
 	} else if (task_is_kernels(waker))
 		waking_fill_served(r, waker, interrupt);
 	else
@@ -223,7 +274,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	r->head.tid = tid_of(task, state);
 	r->head.pid = task->tgid;
 	r->waker_tid = waker->pid; /* waker_fill_task() may know another number */
-	waking_fill_context(r, waker);
+	waking_fill_context(r, waker, task);
 	if (!calls_recorded && task->on_rq)
 		r->context |= WAKE_QUEUED;
 	ring_publish(&place, r, 1);
@@ -368,6 +419,34 @@ int BPF_PROG(hrtimer_expire_exit)
 	if (interrupt)
 		interrupt->timer &= ~2u;
 	return 0;
+}
+
+/* A timer of the timer wheel, which expires in a softirq. */
+SEC("tp_btf/timer_expire_entry")
+int BPF_PROG(timer_expire_entry)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->timer |= 4;
+	return 0;
+}
+
+SEC("tp_btf/timer_expire_exit")
+int BPF_PROG(timer_expire_exit)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->timer &= ~4u;
+	return 0;
+}
+
+/* Whether the kernel's variables of a CPU are where capture expects them. Run by it. */
+SEC("raw_tp")
+int cpu_memory_try(void *ctx)
+{
+	return cpu_memory_find(bpf_get_current_task_btf()) != 0;
 }
 
 /* The worker begins another work: what it served before does not count any more. */

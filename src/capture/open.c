@@ -81,6 +81,7 @@ static int types_find(struct programs *programs)
 		return 0;
 	throttled_find(programs, btf);
 	uring_find(programs, btf);
+	capture_softirqs_find(programs, btf);
 	err = states_size(programs, btf);
 	btf__free(btf);
 	return err;
@@ -179,6 +180,7 @@ static int open_load(struct capture *c, const struct capture_options *options, s
 	if (err)
 		return capture_messages_fail(e, err, "the kernel refused the programs");
 	c->keep_capabilities |= capture_capabilities_bpf(bpf_map__fd(c->programs->maps.locations));
+	capture_softirqs_read(c, options->no_calls);
 	err = own_find(c, e);
 	if (!err)
 		err = capture_rings_map(c, e);

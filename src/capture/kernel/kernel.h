@@ -11,6 +11,7 @@
 #include "capture/state.h"
 
 struct btf;
+struct programs;
 
 /* ---- programs.c ---- */
 
@@ -42,6 +43,16 @@ void capture_features_cpus_changed(struct capture *c);
 int capture_features_cpus(struct capture *c);
 /* Whether a CPU can come later on which page faults are to be recorded. */
 bool capture_features_await_cpus(const struct capture *c);
+
+/* ---- softirqs.c ---- */
+
+/* Tells the programs where the kernel's variables of a CPU are, before they are loaded. */
+void capture_softirqs_find(struct programs *programs, const struct btf *btf);
+/*
+ * Decides, once they are loaded, whether the programs read these variables, if that is wanted, or
+ * are to be attached to softirqs. Features that are not needed then are turned off.
+ */
+void capture_softirqs_read(struct capture *c, bool wanted);
 
 /* ---- running.c ---- */
 
