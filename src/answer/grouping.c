@@ -108,6 +108,8 @@ struct sum_choice grouping_sums(const struct grouping *by)
 	struct sum_choice sums = filter_sums(&by->filter);
 
 	sums.by |= by->keys[0]->sums | (by->keys[1] ? by->keys[1]->sums : 0);
+	if (by->of == OF_CALL && !has_key(by, "cause"))
+		sums.by |= SUM_BY_ERROR;
 	if (by->of == OF_LIFE && !has_key(by, "cause"))
 		sums.by = 0;
 	if (!sums.by)
@@ -167,6 +169,8 @@ static int row_begin(struct filling *f, const struct subject *s, struct row *row
 		return -ENOMEM;
 	if (f->by->of == OF_LIFE || f->parts || f->by->of == OF_WAIT)
 		row->absent |= ROW_NO_ERRORS;
+	if (f->by->of == OF_LIFE && !f->parts)
+		row->absent |= ROW_OF_LIVES;
 	if (f->by->of == OF_EVENT)
 		row->absent |= ROW_NO_ERRORS | ROW_NO_DURATIONS | ROW_NO_SPLIT;
 	if (f->parts)
@@ -232,6 +236,8 @@ static int sum_add(struct filling *f, struct subject *s)
 	if (f->parts)
 		return parts_add(f, s, &s->sum->split);
 	err = group_find(f, s, &g);
+	if (!err && g && s->kind == OF_CALL && sum_error(s->sum->key))
+		err = group_add_errno(g, sum_error(s->sum->key), s->sum->errors);
 	return err || !g ? err : group_add_sum(g, s->sum);
 }
 

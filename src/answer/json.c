@@ -7,6 +7,17 @@
 
 /* ---- rows ---- */
 
+/* Writes how often calls failed, by the name of the error. */
+static void errnos_write(struct json *j, const struct row *row)
+{
+	if (!row->errnos_count)
+		return;
+	json_object_begin(j, "errnos");
+	for (size_t i = 0; i < row->errnos_count; i++)
+		json_u64(j, row_errno_name(&row->errnos[i]), row->errnos[i].count);
+	json_object_end(j);
+}
+
 static void row_write_members(struct json *j, const struct row *row)
 {
 	json_string(j, "key", row->key);
@@ -43,6 +54,7 @@ static void row_write_members(struct json *j, const struct row *row)
 		json_u64(j, "read_bytes", row->read_bytes);
 		json_u64(j, "written_bytes", row->written_bytes);
 	}
+	errnos_write(j, row);
 }
 
 /* Each document says by which version of docs/schema it is written. */

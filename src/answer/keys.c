@@ -18,7 +18,7 @@ const struct key key_table[] = {
 	{"thread", "thread", OF_LIFE, OF_LIFE, 0, false, key_tell_thread, key_describe_thread},
 	{"program", "program", PROCESS_KEY(OF_LIFE, key_tell_program, NULL)},
 	{"command", "program and arguments, numbers folded",
-	 PROCESS_KEY(OF_LIFE, key_tell_command, NULL)},
+	 PROCESS_KEY(OF_LIFE, key_tell_command, key_describe_command)},
 	{"user", "user", PROCESS_KEY(OF_LIFE, key_tell_user, NULL)},
 	{"cgroup", "cgroup", PROCESS_KEY(OF_LIFE, key_tell_cgroup, NULL)},
 	{"container", "container", PROCESS_KEY(OF_LIFE, key_tell_container, NULL)},

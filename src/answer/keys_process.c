@@ -104,6 +104,15 @@ bool key_tell_command(const struct subject *s, struct key_value *value)
 	return true;
 }
 
+/* The key of the row as its command, so that it is shown like one. */
+int key_describe_command(struct rows *rows, const struct subject *s, struct row *row)
+{
+	struct key_value value;
+
+	key_tell_command(s, &value);
+	return name_keep(rows, value.text, &row->command);
+}
+
 bool key_tell_container(const struct subject *s, struct key_value *value)
 {
 	const char *id = query_container(s->p, s->pid, s->time_ns);

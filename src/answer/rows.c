@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "answer/group.h"
+#include "model/syscall_format.h"
 
 /* ---- groups ---- */
 
@@ -46,6 +47,7 @@ static int key_make(struct rows *rows, const char *host, const char *identity)
 static void group_free(struct group *g)
 {
 	histogram_free(&g->durations);
+	vec_free(&g->errnos);
 	free(g->identity);
 	free(g);
 }
@@ -86,6 +88,24 @@ int group_add(struct group *g, const struct split *split, u64 duration_ns, bool 
 	g->row.total_ns += (u64)split_total(split);
 	split_add(&g->row.time, split);
 	return histogram_add(&g->durations, duration_ns, 1);
+}
+
+int group_add_errno(struct group *g, u32 number, u64 count)
+{
+	for (size_t i = 0; i < g->errnos.count; i++) {
+		if (g->errnos.data[i].number == number) {
+			g->errnos.data[i].count += count;
+			return 0;
+		}
+	}
+	return vec_push(&g->errnos, ((struct row_errno){number, count}));
+}
+
+const char *row_errno_name(const struct row_errno *e)
+{
+	const char *name = syscall_errno_name((int)e->number);
+
+	return name ? name : "error";
 }
 
 int group_add_sum(struct group *g, const struct sum *sum)
@@ -179,6 +199,23 @@ static int row_compare(const void *a, const void *b, void *arg)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
+static int errno_compare(const void *a, const void *b)
+{
+	const struct row_errno *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void errnos_sort(struct group *g)
+{
+	if (g->errnos.count)
+		qsort(g->errnos.data, g->errnos.count, sizeof(*g->errnos.data), errno_compare);
+	g->row.errnos = g->errnos.data;
+	g->row.errnos_count = g->errnos.count;
+}
+
 static void percentiles(struct group *g)
 {
 	g->row.p50_ns = histogram_percentile(&g->durations, 5000);
@@ -224,6 +261,9 @@ static int group_merge(struct rows *rows, struct group *into, const struct group
 		row->total_ns += more->row.total_ns;
 		split_add(&row->time, &more->row.time);
 	}
+	for (size_t i = 0; i < more->errnos.count && !err; i++)
+		err = group_add_errno(into, more->errnos.data[i].number,
+				      more->errnos.data[i].count);
 	return err ? err : histogram_merge(&into->durations, &more->durations);
 }
 
@@ -254,6 +294,7 @@ int rows_finish(struct rows *rows, const char *sort)
 	err = vec_reserve(&rows->rows, rows->groups.count);
 	for (size_t i = 0; i < rows->groups.count && !err; i++) {
 		percentiles(rows->groups.data[i]);
+		errnos_sort(rows->groups.data[i]);
 		err = vec_push(&rows->rows, rows->groups.data[i]->row);
 	}
 	if (!err && rows->rows.count)

@@ -13,7 +13,17 @@
 #define ROW_NO_ERRORS 1
 #define ROW_NO_DURATIONS 2 /* neither a total nor percentiles, as for events */
 #define ROW_NO_SPLIT 4
+#define ROW_OF_LIVES 16	     /* counts threads, whose durations are the times that they lived */
 #define ROW_NO_PERCENTILES 8 /* a sum without single durations, as for parts of time on a CPU */
+
+/* How often calls failed with an error. */
+struct row_errno {
+	uint32_t number;
+	uint64_t count;
+};
+
+/* Its name: "ENOENT". */
+const char *row_errno_name(const struct row_errno *e);
 
 /* Plain values. Texts belong to the rows that have the row; NULL and 0: it does not apply. */
 struct row {
@@ -38,12 +48,15 @@ struct row {
 	uint64_t read_bytes; /* that calls and requests moved */
 	uint64_t written_bytes;
 	struct split time;
+	const struct row_errno *errnos; /* of the errors, the most frequent first */
+	size_t errnos_count;
 };
 
 /* A row that is still summed up: its durations are a histogram, and it has no quantiles yet. */
 struct group {
 	struct row row;
 	struct histogram durations;
+	VEC(struct row_errno) errnos;
 	char *identity; /* rows of the same host and identity are one row; owned */
 };
 

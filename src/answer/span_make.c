@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/process_name.h"
 #include "answer/span_kernel.h"
 #include "map/fact/query.h"
 #include "model/event_format.h"
@@ -149,6 +150,18 @@ static void executable_attribute(struct span_builder *b, u32 pid, u64 time_ns)
 
 /* ---- threads ---- */
 
+/* Adds the command that the process ran last, which can be longer than an attribute's usual text.
+ */
+static void command_attribute(struct span_builder *b, u32 pid, u64 time_ns)
+{
+	char text[4096];
+
+	if (pid)
+		text_unless_given(
+			b, "process.command_line",
+			builder_copy(b, name_command(b->p, pid, time_ns, text, sizeof(text))));
+}
+
 /* Adds how it ended, as wait() reports it: for the process or, if not the leader, the thread. */
 static void thread_attributes(struct span_builder *b, const struct life *l)
 {
@@ -174,6 +187,7 @@ static void thread_view(struct span_builder *b, const struct node *n, struct spa
 	v->events = events_make(b, n, &v->events_count);
 	if (life)
 		thread_attributes(b, life);
+	command_attribute(b, v->pid, n->end_ns);
 	executable_attribute(b, v->pid, n->end_ns);
 	container_attribute(
 		b, v->pid,

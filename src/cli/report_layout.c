@@ -16,6 +16,8 @@
 #define PARTS_FILE 32
 
 #define LABEL_TIGHT 8 /* rather than to lose p50, p95 and max */
+#define LABEL_TIGHT_FILE 16
+#define LABEL_TIGHT_PAIR 36
 #define LABEL_LEAST 12
 #define LABEL_SHORT 20
 #define LABEL_USUAL 24
@@ -28,11 +30,9 @@
 #define PARTS_TIGHT 16 /* one part and, if it is short, the errors */
 #define PARTS_WANTED 3 /* if there is room for all ranks */
 
-enum { P50, P95, P99, MAX };
-
 /* The widths that the rows need. */
 struct wishes {
-	int label, count, number;
+	int label, second, count, number;
 	/* number of large parts to show; 0: all of them */
 	int parts[PARTS_WANTED + 1];
 };
@@ -41,13 +41,6 @@ static void wish(int *columns, int wanted)
 {
 	if (*columns < wanted)
 		*columns = wanted;
-}
-
-static void wish_number(struct wishes *w, uint64_t ns)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	wish(&w->number, 1 + (int)strlen(units_format_ns((int64_t)ns, text)));
 }
 
 static void wish_parts(struct wishes *w, const struct row *row)
@@ -61,53 +54,122 @@ static void wish_parts(struct wishes *w, const struct row *row)
 	}
 }
 
-static struct wishes wishes_of(const struct report *report)
+const char *report_count_name(const struct report *report)
 {
-	struct wishes w = {.label = 8, .count = HEAD_COLUMNS, .number = HEAD_COLUMNS};
+	return report->rows_count && report->rows[0].absent & ROW_OF_LIVES ? "threads" : "count";
+}
 
+const char *report_column_name(enum report_column column)
+{
+	static const char *const names[REPORT_COLUMNS] = {
+		[COLUMN_TOTAL] = "total", [COLUMN_CPU] = "cpu",		[COLUMN_P50] = "p50",
+		[COLUMN_P95] = "p95",	  [COLUMN_P99] = "p99",		[COLUMN_MAX] = "max",
+		[COLUMN_READ] = "read",	  [COLUMN_WRITTEN] = "written", [COLUMN_ERRORS] = "errors",
+	};
+
+	return names[column];
+}
+
+/* The duration in a column; false: the column has none. */
+static bool column_ns(const struct row *row, enum report_column column, uint64_t *ns)
+{
+	const uint64_t values[REPORT_COLUMNS] = {
+		[COLUMN_TOTAL] = row->total_ns, [COLUMN_CPU] = (uint64_t)split_on_cpu(&row->time),
+		[COLUMN_P50] = row->p50_ns,	[COLUMN_P95] = row->p95_ns,
+		[COLUMN_P99] = row->p99_ns,	[COLUMN_MAX] = row->max_ns};
+	bool rank = column >= COLUMN_P50 && column <= COLUMN_MAX;
+
+	*ns = values[column];
+	return column <= COLUMN_MAX && !(row->absent & ROW_NO_DURATIONS) &&
+	       !(rank && row->absent & ROW_NO_PERCENTILES);
+}
+
+char *report_column_text(const struct row *row, enum report_column column, char text[32])
+{
+	uint64_t ns;
+
+	if (column_ns(row, column, &ns))
+		return units_format_ns((int64_t)ns, text);
+	if (column == COLUMN_READ && row->read_bytes)
+		return units_format_bytes(row->read_bytes, text);
+	if (column == COLUMN_WRITTEN && row->written_bytes)
+		return units_format_bytes(row->written_bytes, text);
+	if (column == COLUMN_ERRORS && !(row->absent & ROW_NO_ERRORS))
+		snprintf(text, 32, "%" PRIu64, row->errors);
+	else
+		strcpy(text, "-");
+	return text;
+}
+
+/* The columns that suit the rows. */
+static void columns_choose(struct report_layout *l, const struct report *report)
+{
+	bool lives = false, ranks = !report->rows_count;
+
+	l->shown[COLUMN_TOTAL] = true;
 	for (size_t i = 0; i < report->rows_count; i++) {
 		const struct row *row = &report->rows[i];
-		char text[512];
 
-		if (row_is_void(row))
-			continue;
-		row_label(row, text, sizeof(text));
-		wish(&w.label, terminal_columns(text));
-		wish(&w.count, snprintf(text, sizeof(text), " %" PRIu64, row->count));
-		if (!(row->absent & ROW_NO_DURATIONS))
-			wish_number(&w, row->total_ns);
-		if (!(row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES))) {
-			wish_number(&w, row->p50_ns);
-			wish_number(&w, row->p95_ns);
-			wish_number(&w, row->p99_ns);
-			wish_number(&w, row->max_ns);
-		}
-		wish_parts(&w, row);
+		lives |= row->absent & ROW_OF_LIVES;
+		ranks |= !(row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES));
+		l->shown[COLUMN_READ] |= row->read_bytes || row->written_bytes;
 	}
+	l->shown[COLUMN_WRITTEN] = l->shown[COLUMN_READ];
+	l->shown[COLUMN_CPU] = lives;
+	for (int c = COLUMN_P50; c <= COLUMN_MAX; c++)
+		l->shown[c] = ranks && !lives;
+	for (int c = 0; c < REPORT_COLUMNS; c++)
+		l->shown[c] |= strcmp(report->sort, report_column_name(c)) == 0;
+}
+
+static void wish_row(struct wishes *w, const struct report_layout *l, const struct row *row,
+		     int columns)
+{
+	char text[ROW_LABEL_BYTES];
+
+	row_label(row, columns, false, text, sizeof(text));
+	wish(&w->label, terminal_columns(text));
+	if (row->values[0]) {
+		row_label(row, columns, true, text, sizeof(text));
+		wish(&w->second, terminal_columns(text));
+	}
+	wish(&w->count, snprintf(text, sizeof(text), " %" PRIu64, row->count));
+	for (int c = 0; c < REPORT_COLUMNS; c++)
+		if (l->shown[c])
+			wish(&w->number, 1 + (int)strlen(report_column_text(row, c, text)));
+	wish_parts(w, row);
+}
+
+static struct wishes wishes_of(const struct report *report, const struct report_layout *l,
+			       int columns)
+{
+	struct wishes w = {.label = 8, .number = HEAD_COLUMNS};
+
+	wish(&w.count,
+	     1 + (int)strlen(report_count_name(report)) + (strcmp(report->sort, "count") == 0));
+
+	for (size_t i = 0; i < report->rows_count; i++)
+		if (!row_is_void(&report->rows[i]))
+			wish_row(&w, l, &report->rows[i], columns);
+	for (int c = 0; c < REPORT_COLUMNS; c++)
+		if (l->shown[c])
+			wish(&w.number, 1 + (int)strlen(report_column_name(c)) +
+						(strcmp(report_column_name(c), report->sort) == 0));
 	return w;
 }
 
-static bool has_ranks(const struct report *report)
-{
-	for (size_t i = 0; i < report->rows_count; i++)
-		if (!(report->rows[i].absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES)))
-			return true;
-	return report->rows_count == 0;
-}
-
-static int ranks_shown(const struct report_layout *l)
+static int numbers_shown(const struct report_layout *l)
 {
 	int shown = 0;
 
-	for (int i = 0; i < REPORT_RANKS; i++)
-		shown += l->ranks[i];
+	for (int i = 0; i < REPORT_COLUMNS; i++)
+		shown += l->shown[i];
 	return shown;
 }
 
 static int layout_columns(const struct report_layout *l)
 {
-	return l->label + l->count + (1 + ranks_shown(l)) * l->number + REPORT_GAP + l->bar +
-	       l->parts;
+	return l->label + l->count + numbers_shown(l) * l->number + REPORT_GAP + l->bar + l->parts;
 }
 
 /* Takes columns from the rest, up to a limit. */
@@ -125,78 +187,119 @@ static void layout_widen(int *columns, int most, int *left)
 
 static void layout_widen_numbers(struct report_layout *l, int most, int *left)
 {
-	for (int all = 1 + ranks_shown(l); l->number < most && *left >= all; *left -= all)
+	for (int all = numbers_shown(l); l->number < most && *left >= all; *left -= all)
 		l->number++;
 }
 
-/* Removes the least important columns until the lines fit. */
-static void layout_leave_out(struct report_layout *l, const struct wishes *w, int width)
+static void column_leave_out(struct report_layout *l, enum report_column column, const char *sort)
 {
-	static const int least_needed[] = {MAX, P50, P95};
-	bool had_p99 = l->ranks[P99];
+	if (!l->shown[column] || strcmp(sort, report_column_name(column)) == 0)
+		return;
+	l->shown[column] = false;
+	l->left_out[column] = true;
+}
+
+/* To how many columns names may shrink: names of files and of two keys need more. */
+static int label_tight(const struct report_layout *l, const struct wishes *w)
+{
+	int label = w->label + (w->second ? REPORT_GAP + w->second : 0);
+	int tight = w->second		    ? LABEL_TIGHT_PAIR
+		    : l->shown[COLUMN_READ] ? LABEL_TIGHT_FILE
+					    : LABEL_TIGHT;
+
+	return label < tight ? label : tight;
+}
+
+/* Removes the least important columns until the lines fit. */
+static void layout_leave_out(struct report_layout *l, const struct wishes *w, int width,
+			     const char *sort)
+{
+	static const enum report_column least_needed[] = {COLUMN_MAX, COLUMN_P50, COLUMN_P95,
+							  COLUMN_WRITTEN, COLUMN_READ};
 
 	for (int parts = PARTS_WANTED; parts > 0; parts--) {
 		if (!l->all_ns)
 			l->parts = w->parts[parts];
 		if (layout_columns(l) <= width)
 			return;
-		l->short_of_ranks |= had_p99;
-		l->ranks[P99] = false;
+		column_leave_out(l, COLUMN_P99, sort);
 		if (layout_columns(l) <= width)
 			return;
 	}
-	while (l->label > LABEL_TIGHT && layout_columns(l) > width)
+	while (l->label > label_tight(l, w) && layout_columns(l) > width)
 		l->label--;
 	if (layout_columns(l) > width && l->parts > REPORT_GAP + PARTS_TIGHT)
 		l->parts = REPORT_GAP + PARTS_TIGHT;
-	for (int i = 0; i < REPORT_RANKS - 1 && layout_columns(l) > width; i++) {
-		l->short_of_ranks |= l->ranks[least_needed[i]];
-		l->ranks[least_needed[i]] = false;
-	}
+	for (size_t i = 0; i < sizeof(least_needed) / sizeof(least_needed[0]); i++)
+		if (layout_columns(l) > width)
+			column_leave_out(l, least_needed[i], sort);
+	while (l->label > LABEL_LEAST && layout_columns(l) > width)
+		l->label--;
 }
 
-static void layout_fit(struct report_layout *l, const struct wishes *w, int width)
+static void layout_fit(struct report_layout *l, const struct wishes *w, int width, const char *sort)
 {
-	int left;
+	int left, label = w->label + (w->second ? REPORT_GAP + w->second : 0);
 
-	l->label = w->label < LABEL_LEAST ? w->label : LABEL_LEAST;
+	l->label = label < LABEL_LEAST ? label : LABEL_LEAST;
+	if (l->label < label_tight(l, w))
+		l->label = label_tight(l, w);
 	l->count = w->count;
 	l->number = w->number;
 	l->bar = BAR_LEAST;
-	layout_leave_out(l, w, width);
+	layout_leave_out(l, w, width, sort);
 	left = width - layout_columns(l);
 	if (left < 0)
 		l->parts += left;
 	if (!l->all_ns)
 		layout_widen(&l->parts, w->parts[1], &left);
-	layout_widen(&l->label, w->label < LABEL_SHORT ? w->label : LABEL_SHORT, &left);
+	layout_widen(&l->label, label < LABEL_SHORT ? label : LABEL_SHORT, &left);
 	if (!l->all_ns)
 		layout_widen(&l->parts, w->parts[0], &left);
-	layout_widen(&l->label, w->label < LABEL_USUAL ? w->label : LABEL_USUAL, &left);
+	layout_widen(&l->label, label < LABEL_USUAL ? label : LABEL_USUAL, &left);
 	layout_widen_numbers(l, NUMBER_USUAL, &left);
-	layout_widen(&l->label, w->label < LABEL_MOST ? w->label : LABEL_MOST, &left);
+	layout_widen(&l->label, label < LABEL_MOST ? label : LABEL_MOST, &left);
 	layout_widen(&l->count, COUNT_FILE, &left);
 	layout_widen_numbers(l, NUMBER_FILE, &left);
 	layout_widen(&l->bar, BAR_FILE, &left);
-	layout_widen(&l->label, w->label, &left);
+	layout_widen(&l->label, label, &left);
 	layout_widen(&l->bar, BAR_MOST, &left);
+}
+
+/* Divides the first column between two keys: half each, or what one of them does not need. */
+static void layout_divide(struct report_layout *l, const struct wishes *w)
+{
+	int room = l->label - REPORT_GAP, first = room / 2;
+
+	if (!w->second)
+		return;
+	if (w->label < first)
+		first = w->label;
+	else if (w->second < room - first)
+		first = room - w->second;
+	l->second = room - first;
 }
 
 struct report_layout report_layout_of(const struct report *report, const struct terminal *t)
 {
-	struct report_layout l = {.ranks = {true, true, true, true}, .parts = CAUSE_COLUMNS};
-	const struct wishes w = wishes_of(report);
-	int left;
+	struct report_layout l = {.parts = CAUSE_COLUMNS};
+	struct wishes w;
+	int left, label;
 
+	columns_choose(&l, report);
+	w = wishes_of(report, &l, t->cut ? LABEL_MOST : LABEL_FILE);
 	for (size_t i = 0; i < report->rows_count && strcmp(report->by, "cause") == 0; i++)
 		l.all_ns += report->rows[i].total_ns;
 	if (t->cut) {
-		for (int i = 0; i < REPORT_RANKS; i++)
-			l.ranks[i] = has_ranks(report);
-		layout_fit(&l, &w, t->width);
+		layout_fit(&l, &w, t->width, report->sort);
+		layout_divide(&l, &w);
 		return l;
 	}
-	l.label = w.label < LABEL_FILE ? w.label : LABEL_FILE;
+	label = w.label < LABEL_FILE ? w.label : LABEL_FILE;
+	l.label = label;
+	if (w.second)
+		l.label += REPORT_GAP + (w.second < LABEL_FILE ? w.second : LABEL_FILE);
+	l.second = w.second ? l.label - label - REPORT_GAP : 0;
 	l.count = COUNT_FILE;
 	l.number = NUMBER_FILE;
 	l.bar = BAR_FILE;

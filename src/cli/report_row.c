@@ -6,29 +6,61 @@
 #include <string.h>
 
 #include "cli/bar.h"
+#include "cli/command_text.h"
 
 #define PARTS_SHOWN 3 /* as numbers after the bar, if there is room; large ones always */
 #define LARGE_PERCENT 5
+#define COMMAND_LEAST 12 /* columns of a command, before the pid is cut */
 
-void row_label(const struct row *row, char *text, size_t size)
+/* Moves behind what was written, within the size. */
+static size_t behind(char **text, size_t size, int length)
 {
-	if (row->host) {
-		int length = snprintf(text, size, "%s: ", row->host);
+	if (length < 0)
+		length = 0;
+	if ((size_t)length >= size)
+		length = size ? (int)size - 1 : 0;
+	*text += length;
+	return size - (size_t)length;
+}
 
-		length = length < (int)size ? length : (int)size - 1;
-		text += length;
-		size -= (size_t)length;
-	}
-	if (row->tid && row->process && row->thread && strcmp(row->process, row->thread) != 0)
-		snprintf(text, size, "%s (%s, tid %u)", row->key, row->process, row->tid);
-	else if (row->tid)
-		snprintf(text, size, "%s (tid %u)", row->key, row->tid);
-	else if (row->pid)
-		snprintf(text, size, "%s (pid %u)", row->key, row->pid);
-	else if (row->service && strcmp(row->service, row->key) != 0)
-		snprintf(text, size, "%s (%s)", row->key, row->service);
+/* "cc1 -quiet main.c (pid 12)" */
+static void process_label(const struct row *row, const char *name, int columns, char *text,
+			  size_t size)
+{
+	char pid[24] = "", command[ROW_LABEL_BYTES];
+	int room;
+
+	if (row->pid)
+		snprintf(pid, sizeof(pid), " (pid %u)", row->pid);
+	room = columns - (int)strlen(pid);
+	if (row->command)
+		command_shorten(row->command, room < COMMAND_LEAST ? COMMAND_LEAST : room, command,
+				sizeof(command));
 	else
-		snprintf(text, size, "%s", row->key);
+		snprintf(command, sizeof(command), "%s", name);
+	snprintf(text, size, "%s%s", command, pid);
+}
+
+void row_label(const struct row *row, int columns, bool second, char *text, size_t size)
+{
+	const char *name = row->values[0] ? row->values[second] : row->key;
+	bool of_process = (row->process && strcmp(row->process, name) == 0) ||
+			  (row->command && strcmp(row->command, name) == 0);
+
+	if (row->host && !second)
+		size = behind(&text, size, snprintf(text, size, "%s: ", row->host));
+	if (row->tid && row->process && row->thread && strcmp(row->process, row->thread) != 0)
+		snprintf(text, size, "%s (%s, tid %u)", name, row->process, row->tid);
+	else if (row->tid)
+		snprintf(text, size, "%s (tid %u)", name, row->tid);
+	else if (row->values[0] && !of_process)
+		snprintf(text, size, "%s", name);
+	else if (row->pid || row->command)
+		process_label(row, name, columns, text, size);
+	else if (row->service && strcmp(row->service, name) != 0)
+		snprintf(text, size, "%s (%s)", name, row->service);
+	else
+		snprintf(text, size, "%s", name);
 }
 
 /* The number of significant parts; at least the largest. */
@@ -54,6 +86,25 @@ static int parts_shown(const struct row *row, int most)
 	return large > PARTS_SHOWN ? large : PARTS_SHOWN;
 }
 
+#define ERRORS_NAMED 2
+
+/* "159 ENOENT 3 EACCES": the most frequent errors by name. */
+static void errors_write(FILE *file, const struct row *row)
+{
+	uint64_t rest = row->errors;
+
+	fputs(" ", file);
+	for (size_t i = 0; i < row->errnos_count && i < ERRORS_NAMED; i++) {
+		const struct row_errno *e = &row->errnos[i];
+
+		fprintf(file, " %" PRIu64 " %s", e->count, row_errno_name(e));
+		rest -= e->count < rest ? e->count : rest;
+	}
+	if (rest)
+		fprintf(file, " %" PRIu64 " %serror%s", rest, row->errnos_count ? "other " : "",
+			rest == 1 ? "" : "s");
+}
+
 char *row_numbers(const struct row *row, int most)
 {
 	char *text = NULL;
@@ -65,8 +116,7 @@ char *row_numbers(const struct row *row, int most)
 	if (!(row->absent & ROW_NO_SPLIT))
 		bar_percents(&memory, &row->time, parts_shown(row, most));
 	if (!(row->absent & ROW_NO_ERRORS) && row->errors)
-		fprintf(memory.file, "  %" PRIu64 " error%s", row->errors,
-			row->errors == 1 ? "" : "s");
+		errors_write(memory.file, row);
 	fclose(memory.file);
 	return text;
 }

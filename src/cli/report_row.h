@@ -6,11 +6,17 @@
 #include "answer/rows.h"
 #include "cli/terminal.h"
 
-/* Writes the text of the first column: the key, and its process or thread. */
-void row_label(const struct row *row, char *text, size_t size);
+#define ROW_LABEL_BYTES 2048
 
 /*
- * The text after the bar, "disk 62% user 30%  2 errors": the largest parts, up to `most` of those
+ * Writes the text of the first column: the key, and its process or thread. A process is told by its
+ * command, which is shortened to about `columns` columns. Of rows by two keys, `second` says which
+ * of the two values is written.
+ */
+void row_label(const struct row *row, int columns, bool second, char *text, size_t size);
+
+/*
+ * The text after the bar, "disk 62% user 30%  2 ENOENT": the largest parts, up to `most` of those
  * of 5 % and more. 0 asks for all of these, and at least three parts. The caller frees it; NULL if
  * out of memory.
  */

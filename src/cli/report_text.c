@@ -6,19 +6,11 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/wall_time.h"
 #include "cli/answer_text.h"
 #include "cli/bar.h"
 #include "cli/report_layout.h"
 #include "cli/report_row.h"
-
-static const char *const rank_names[REPORT_RANKS] = {"p50", "p95", "p99", "max"};
-
-static void duration_write(const struct terminal *t, uint64_t ns, bool absent, int columns)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	fprintf(t->file, " %*s", columns - 1, absent ? "-" : units_format_ns((int64_t)ns, text));
-}
 
 /* By cause a row has only one part: its bar is its share of all rows. */
 static void cause_write_text(const struct terminal *t, const struct row *row,
@@ -32,26 +24,38 @@ static void cause_write_text(const struct terminal *t, const struct row *row,
 	fprintf(t->file, "%*s  %d%%", bar - cells, "", percent);
 }
 
+static void label_write(const struct terminal *t, const struct row *row,
+			const struct report_layout *layout)
+{
+	int first = layout->second ? layout->label - layout->second - REPORT_GAP : layout->label;
+	char text[ROW_LABEL_BYTES];
+
+	row_label(row, first, false, text, sizeof(text));
+	terminal_name(t, text, first);
+	if (!layout->second)
+		return;
+	terminal_spaces(t, REPORT_GAP);
+	row_label(row, layout->second, true, text, sizeof(text));
+	terminal_name(t, text, layout->second);
+}
+
 /* True if all large parts of the split are shown. */
 static bool row_write_text(const struct terminal *t, const struct row *row,
 			   const struct report_layout *layout)
 {
-	const uint64_t ranks[REPORT_RANKS] = {row->p50_ns, row->p95_ns, row->p99_ns, row->max_ns};
-	bool no_durations = row->absent & ROW_NO_DURATIONS;
 	bool no_ranks = row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES);
 	bool whole = true;
-	char text[512];
+	char text[32];
 
-	row_label(row, text, sizeof(text));
-	terminal_name(t, text, layout->label);
+	label_write(t, row, layout);
 	if (no_ranks && !row->count)
 		fprintf(t->file, " %*s", layout->count - 1, "-");
 	else
 		fprintf(t->file, " %*" PRIu64, layout->count - 1, row->count);
-	duration_write(t, row->total_ns, no_durations, layout->number);
-	for (int i = 0; i < REPORT_RANKS; i++)
-		if (layout->ranks[i])
-			duration_write(t, ranks[i], no_ranks, layout->number);
+	for (int c = 0; c < REPORT_COLUMNS; c++)
+		if (layout->shown[c])
+			fprintf(t->file, " %*s", layout->number - 1,
+				report_column_text(row, c, text));
 	if (layout->all_ns) {
 		cause_write_text(t, row, layout->all_ns, layout->bar);
 	} else {
@@ -74,10 +78,10 @@ static void left_out_write(const struct terminal *t, const struct report_layout 
 	char text[256] = "";
 	size_t length = 0;
 
-	for (int i = 0; i < REPORT_RANKS && layout->short_of_ranks; i++)
-		if (!layout->ranks[i])
+	for (int c = 0; c < REPORT_COLUMNS; c++)
+		if (layout->left_out[c])
 			length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
-						   length ? " " : "", rank_names[i]);
+						   length ? " " : "", report_column_name(c));
 	if (!whole)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "%sparts of time",
 					   length ? " and " : "");
@@ -98,6 +102,32 @@ static size_t rows_shown(const struct report *report)
 	return shown;
 }
 
+/* The head of a column; the one that sorts the rows is marked. */
+static void column_head(const struct terminal *t, const char *name, int columns, const char *sort)
+{
+	bool sorts = strcmp(name, sort) == 0;
+
+	terminal_spaces(t, columns - (int)strlen(name) - sorts);
+	fprintf(t->file, "%s%s", name, sorts ? "↓" : "");
+}
+
+/* The range of the answer as times of day, if the clock is known. */
+static void range_write(const struct terminal *t, const struct report *report)
+{
+	const struct source_view *source = &report->source;
+	uint64_t from = clocks_unix_ns(source->clocks, source->clocks_count, report->from_ns);
+	uint64_t to = clocks_unix_ns(source->clocks, source->clocks_count, report->to_ns);
+	struct wall_text begin, end;
+
+	if (report->hosts || !from || !to)
+		return;
+	begin = wall_time_write(from);
+	end = wall_time_write(to);
+	fprintf(t->file, "from %s %.12s to %s%s%.12s %s\n", begin.date, begin.time,
+		strcmp(begin.date, end.date) == 0 ? "" : end.date,
+		strcmp(begin.date, end.date) == 0 ? "" : " ", end.time, end.zone);
+}
+
 static void head_write(const struct terminal *t, const struct report *report,
 		       const struct report_layout *layout)
 {
@@ -105,17 +135,21 @@ static void head_write(const struct terminal *t, const struct report *report,
 	char text[UNITS_TEXT_BYTES];
 
 	fprintf(t->file, "%zu row%s by %s ", shown, shown == 1 ? "" : "s", report->by);
+	if (report->rows_total > report->rows_count)
+		fprintf(t->file, "of %zu ", report->rows_total);
 	if (report->hosts)
 		fprintf(t->file, "of %zu host%s", report->hosts, report->hosts == 1 ? "" : "s");
 	else
 		fprintf(t->file, "in %s",
 			units_format_ns((int64_t)(report->to_ns - report->from_ns), text));
 	fprintf(t->file, ", sorted by %s\n", report->sort);
+	range_write(t, report);
 	terminal_cell(t, report->by, layout->label);
-	fprintf(t->file, " %*s %*s", layout->count - 1, "count", layout->number - 1, "total");
-	for (int i = 0; i < REPORT_RANKS; i++)
-		if (layout->ranks[i])
-			fprintf(t->file, " %*s", layout->number - 1, rank_names[i]);
+	column_head(t, report_count_name(report), layout->count,
+		    strcmp(report->sort, "count") == 0 ? report_count_name(report) : report->sort);
+	for (int c = 0; c < REPORT_COLUMNS; c++)
+		if (layout->shown[c])
+			column_head(t, report_column_name(c), layout->number, report->sort);
 	fputs("  time\n", t->file);
 }
 

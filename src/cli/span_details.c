@@ -31,7 +31,8 @@ static void attribute_write(const struct terminal *t, const struct attribute *a)
 void attributes_write(const struct terminal *t, const struct attribute *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (strcmp(list[i].key, "process.executable.name") == 0)
+		if (strcmp(list[i].key, "process.executable.name") == 0 ||
+		    strcmp(list[i].key, "process.command_line") == 0)
 			continue; /* the same on each line, and in the head of the trace */
 		fputs("  ", t->file);
 		terminal_text(t, list[i].key);

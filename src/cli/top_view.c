@@ -68,9 +68,9 @@ static void rank_write(const struct terminal *t, const struct row *row, uint64_t
 static void row_write_text(const struct terminal *t, const struct row *row, const struct layout *l)
 {
 	int64_t cpu = split_on_cpu(&row->time);
-	char label[512];
+	char label[ROW_LABEL_BYTES];
 
-	row_label(row, label, sizeof(label));
+	row_label(row, l->label, false, label, sizeof(label));
 	terminal_name(t, label, l->label);
 	fprintf(t->file, " %5.1f%%", l->range_ns ? 100.0 * (double)cpu / (double)l->range_ns : 0.0);
 	fprintf(t->file, " %8" PRIu64, row->count);

@@ -11,15 +11,18 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/wall_time.h"
 #include "cli/answer_text.h"
 #include "cli/bar.h"
+#include "cli/command_text.h"
 #include "cli/span_details.h"
 #include "cli/trace_tree.h"
 
 #define DEPTH_SHOWN 40 /* deeper spans are not indented further */
 #define LABEL_LEAST 16
-#define NAME_KEPT 11 /* minimal columns of a name after its tree lines */
-#define NARROW 120   /* on a narrower line, arguments use the room of the bar */
+#define NAME_KEPT 11	  /* minimal columns of a name after its tree lines */
+#define OFFSET_COLUMNS 11 /* " +12.3 ms" */
+#define NARROW 120	  /* on a narrower line, arguments use the room of the bar */
 
 /* Writes the bar of a span on the time line of the trace; at least one cell wide. */
 static void place_write(const struct terminal *t, const struct trace_tree *tree,
@@ -149,11 +152,22 @@ static int label_columns(const struct trace_tree *tree, int width, int *label)
 	return 0;
 }
 
+/* When a span began, since the begin of the trace. */
+static void offset_write(const struct terminal *t, uint64_t ns)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	units_format_ns((int64_t)ns, text);
+	terminal_spaces(t, OFFSET_COLUMNS - 1 - (int)strlen(text));
+	putc_unlocked('+', t->file);
+	fputs_unlocked(text, t->file);
+}
+
 static int span_write(struct trace_text *w, const struct trace_tree *tree, uint32_t place,
 		      const bool *more, int depth)
 {
 	const struct span *span = tree->trace->span(tree->trace, place, false);
-	int bar = w->t.width / (w->t.width < NARROW ? 5 : 4), label = w->label;
+	int bar = (w->t.width - OFFSET_COLUMNS) / (w->t.width < NARROW ? 5 : 4), label = w->label;
 	char text[UNITS_TEXT_BYTES];
 
 	if (!span)
@@ -161,11 +175,12 @@ static int span_write(struct trace_text *w, const struct trace_tree *tree, uint3
 	label_write(&w->t, span->name, more, depth, label);
 	terminal_spaces(&w->t, 1);
 	place_write(&w->t, tree, span, bar);
+	offset_write(&w->t, span->begin_ns - tree->begin_ns);
 	units_format_ns((int64_t)(span->end_ns - span->begin_ns), text);
 	terminal_spaces(&w->t, 10 - (int)strlen(text));
 	fputs_unlocked(text, w->t.file);
 	terminal_spaces(&w->t, 2);
-	span_details_write(&w->t, span, w->t.width - label - bar - 13);
+	span_details_write(&w->t, span, w->t.width - label - bar - 13 - OFFSET_COLUMNS);
 	putc('\n', w->t.file);
 	bar_mark(&span->time, w->used);
 	return below_write(&w->t, tree, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
@@ -201,34 +216,78 @@ static int tree_write(struct trace_text *w, struct trace_tree *tree, uint32_t ro
 	}
 }
 
+#define COMMAND_COLUMNS 60
+
+/*
+ * "sh → dd if=/dev/zero": a process, and the command that it ran at the end, if that is another
+ * program.
+ */
+static void process_text(const struct span *span, char *text, size_t size)
+{
+	const struct attribute *line = span_attribute_find(span, "process.command_line");
+	const char *process = span->process ? span->process : "?";
+	char command[256];
+
+	if (!line) {
+		snprintf(text, size, "%s", process);
+		return;
+	}
+	command_shorten(line->string, COMMAND_COLUMNS, command, sizeof(command));
+	if (command_is_of(line->string, process))
+		snprintf(text, size, "%s", command);
+	else
+		snprintf(text, size, "%s → %s", process, command);
+}
+
 /* Finds the owner for the head of a trace: its first service or process. 0 or -ENOMEM. */
-static int owner_find(const struct trace_tree *tree, char of[256])
+static int owner_find(const struct trace_tree *tree, char of[512])
 {
 	const struct trace *trace = tree->trace;
+	char name[400];
 
 	for (size_t i = 0; i < trace->spans_count; i++) {
 		const struct span *span;
-		const char *name;
 
 		if (*of && trace->position(trace, tree->order[i]).kernel)
 			continue;
-		span = trace->span(trace, tree->order[i], true);
-		name = !span ? NULL : span->service ? span->service : span->process;
-
+		span = trace->span(trace, tree->order[i], trace->trace_id[0]);
 		if (!span)
 			return -ENOMEM;
-		if (name && (span->service || !*of))
-			snprintf(of, 256, ", %s (pid %u)", name, span->pid);
+		if (span->service)
+			snprintf(name, sizeof(name), "%s", span->service);
+		else
+			process_text(span, name, sizeof(name));
+		if ((span->service || span->process) && (span->service || !*of))
+			snprintf(of, 512, ", %s (pid %u)", name, span->pid);
 		if (span->service)
 			break;
 	}
 	return 0;
 }
 
+/* ", at 2026-11-26 11:31:17.123456 UTC": date and zone only once. */
+static void time_of_day(struct trace_text *w, const struct trace_tree *tree, char *text,
+			size_t size)
+{
+	const struct trace *trace = tree->trace;
+	uint64_t unix_ns = clocks_unix_ns(trace->clocks, trace->clocks_count, tree->begin_ns);
+	struct wall_text at;
+
+	text[0] = '\0';
+	if (!unix_ns)
+		return;
+	at = wall_time_write(unix_ns);
+	if (strcmp(w->date, at.date) == 0)
+		snprintf(text, size, ", at %s", at.time);
+	else
+		snprintf(text, size, ", at %s %s %s", at.date, at.time, at.zone);
+	snprintf(w->date, sizeof(w->date), "%s", at.date);
+}
+
 static int trace_head_write(struct trace_text *w, const struct trace_tree *tree)
 {
 	const struct trace *trace = tree->trace;
-	char text[UNITS_TEXT_BYTES], of[512] = "";
+	char text[UNITS_TEXT_BYTES], of[512] = "", at[96];
 	int err = owner_find(tree, of);
 
 	if (err)
@@ -237,10 +296,15 @@ static int trace_head_write(struct trace_text *w, const struct trace_tree *tree)
 		putc('\n', w->t.file);
 	if (trace->host)
 		snprintf(of + strlen(of), sizeof(of) - strlen(of), " on %s", trace->host);
-	terminal_sentence(&w->t, trace->trace_id[0] ? "trace " : "no ", "%s, %zu span%s, %s%s",
+	time_of_day(w, tree, at, sizeof(at));
+	terminal_sentence(&w->t, trace->trace_id[0] ? "trace " : "no ", "%s, %zu span%s, %s%s%s",
 			  trace->trace_id[0] ? trace->trace_id : "trace", trace->spans_count,
 			  trace->spans_count == 1 ? "" : "s",
-			  units_format_ns((int64_t)(tree->end_ns - tree->begin_ns), text), of);
+			  units_format_ns((int64_t)(tree->end_ns - tree->begin_ns), text), of, at);
+	if (trace->left_out)
+		terminal_sentence(&w->t, "left out: ", "%zu shorter span%s of %s in all",
+				  trace->left_out, trace->left_out == 1 ? "" : "s",
+				  units_format_ns((int64_t)trace->left_out_ns, text));
 	return 0;
 }
 

@@ -12,6 +12,7 @@ struct trace_text {
 	struct terminal t;
 	const struct source_view *source; /* borrowed until the end */
 	size_t traces;
+	char date[16];		      /* of the last trace, which is written if it changes */
 	bool used[SPLIT_PARTS_COUNT]; /* parts that the legend explains */
 	int label;		      /* columns of the names of the trace that is written */
 };

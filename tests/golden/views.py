@@ -21,7 +21,7 @@ PARTS = [part + "_ns" for part in (
     "unknown cpu").split()]
 ROW = ["key", "service", "process", "pid", "thread", "tid", "count", "errors", "total_ns",
        "p50_ns", "p95_ns", "p99_ns", "max_ns", "time", "program", "command", "read_bytes",
-       "written_bytes", "keys"]
+       "written_bytes", "errnos", "keys"]
 SPAN = ["span_id", "parent_id", "name", "kind", "service", "host", "process", "pid", "thread",
         "tid", "begin_ns", "end_ns", "begin_bound", "end_bound", "threads", "time",
         "attributes", "events", "stack"]
@@ -86,9 +86,10 @@ def check_json(case, text):
 ALWAYS = ("json", "txt")
 TERMINAL = {"color": ("report-by-name", "trace-request"),
             "80": ("chunks", "doctor", "report-by-cause", "report-by-file", "report-by-name",
-                   "report-by-thread", "top")}
+                   "report-by-thread", "report-by-two-keys", "top")}
 for width in ("60", "100", "120", "200"):
-    TERMINAL[width] = ("report-by-cause", "report-by-name", "report-by-thread", "top")
+    TERMINAL[width] = ("report-by-cause", "report-by-name", "report-by-thread", "report-by-two-keys",
+                       "top")
 TERMINAL["60"] += ("trace-threads",)
 TERMINAL["100"] += ("trace-request",)
 

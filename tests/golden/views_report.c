@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports, one for each grouping. */
+#include <errno.h>
 #include <string.h>
 
 #include "answer/json.h"
@@ -70,7 +71,7 @@ static void report_by_thread(const struct terminal *t, const char *format)
 		 .pid = 71,
 		 .thread = "redis-server",
 		 .tid = 71,
-		 .absent = ROW_NO_ERRORS,
+		 .absent = ROW_NO_ERRORS | ROW_OF_LIVES,
 		 ONE_OF(2000 * MS),
 		 .time = SPLIT([SPLIT_user] = 100 * MS, [SPLIT_kernel] = 300 * MS,
 			       [SPLIT_network] = 1600 * MS)},
@@ -79,7 +80,7 @@ static void report_by_thread(const struct terminal *t, const char *format)
 		 .pid = 71,
 		 .thread = "bio_close_file",
 		 .tid = 75,
-		 .absent = ROW_NO_ERRORS,
+		 .absent = ROW_NO_ERRORS | ROW_OF_LIVES,
 		 ONE_OF(1880 * MS),
 		 .time = SPLIT([SPLIT_lock] = 1760 * MS, [SPLIT_unknown] = 120 * MS)},
 	};
@@ -172,10 +173,10 @@ static void rows_show(const struct terminal *t, const char *format, const char *
 static void report_by_process(const struct terminal *t, const char *format)
 {
 	static const struct row rows[] = {
-		{ROW("nginx", 4, SPLIT_network), .process = "nginx", .pid = 12,
-		 .absent = ROW_NO_ERRORS},
+		{ROW("nginx", 4, SPLIT_network), .process = "nginx", .pid = 12, .program = "nginx",
+		 .command = "nginx: worker process", .absent = ROW_NO_ERRORS | ROW_OF_LIVES},
 		{ROW("kworker/0:1", 1, SPLIT_kernel), .process = "kworker/0:1", .pid = 9,
-		 .absent = ROW_NO_ERRORS},
+		 .absent = ROW_NO_ERRORS | ROW_OF_LIVES},
 	};
 
 	rows_show(t, format, "process", rows, COUNT(rows));
@@ -204,10 +205,12 @@ static void report_by_syscall(const struct terminal *t, const char *format)
 
 static void report_by_file(const struct terminal *t, const char *format)
 {
+	static const struct row_errno again = {EAGAIN, 2};
 	static const struct row rows[] = {
 		{ROW("/var/lib/postgresql/15/main/base/16384/a-file-whose-path-is-long_fsm", 30,
 		     SPLIT_disk)},
-		{ROW("pipe:[4711]", 2, SPLIT_ipc), .errors = 2},
+		{ROW("pipe:[4711]", 2, SPLIT_ipc), .errors = 2, .errnos = &again, .errnos_count = 1,
+		 .read_bytes = 1 << 20},
 	};
 
 	rows_show(t, format, "file", rows, COUNT(rows));
@@ -223,16 +226,35 @@ static void report_by_peer(const struct terminal *t, const char *format)
 	rows_show(t, format, "peer", rows, COUNT(rows));
 }
 
+static void report_by_process_file(const struct terminal *t, const char *format)
+{
+	static const struct row rows[] = {
+		{ROW("cc1, /usr/include/stdio.h", 30, SPLIT_disk), .process = "cc1", .pid = 12,
+		 .program = "cc1", .values = {"cc1", "/usr/include/stdio.h"}, .read_bytes = 4096,
+		 .command =
+			 "cc1 -quiet -imultiarch x86_64-linux-gnu main.c -quiet -dumpbase main.c "
+			 "-dumpbase-ext .c -mtune=generic -march=x86-64 -o /tmp/ccAbCdEf.s"},
+		{ROW("as, /tmp/ccAbCdEf.s", 30, SPLIT_kernel), .process = "as", .pid = 13,
+		 .values = {"as", "/tmp/ccAbCdEf.s"}, .written_bytes = 123456},
+	};
+	const struct report report = {.by = "process,file",
+				      .keys = {key_find("process", 7), key_find("file", 4)},
+				      .sort = "total",
+				      .from_ns = T0,
+				      .to_ns = T0 + 1000 * MS,
+				      .source = source_whole,
+				      .rows = rows,
+				      .rows_count = COUNT(rows),
+				      .rows_total = 7};
+
+	report_show(t, format, &report);
+}
+
 const struct view_case report_cases[] = {
-	{"report-by-name", report_by_name},
-	{"report-by-service", report_by_service},
-	{"report-by-process", report_by_process},
-	{"report-by-thread", report_by_thread},
-	{"report-by-syscall", report_by_syscall},
-	{"report-by-file", report_by_file},
-	{"report-by-peer", report_by_peer},
-	{"report-by-cause", report_by_cause},
-	{"report-by-event", report_by_event},
-	{"report-empty", report_empty},
-	{0},
+	{"report-by-name", report_by_name},	  {"report-by-service", report_by_service},
+	{"report-by-process", report_by_process}, {"report-by-thread", report_by_thread},
+	{"report-by-syscall", report_by_syscall}, {"report-by-file", report_by_file},
+	{"report-by-peer", report_by_peer},	  {"report-by-two-keys", report_by_process_file},
+	{"report-by-cause", report_by_cause},	  {"report-by-event", report_by_event},
+	{"report-empty", report_empty},		  {0},
 };

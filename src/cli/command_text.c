@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/command_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WORDS_MAX 256
+#define OPTION_LONG 4 /* "-O2" tells more than "-march=native" */
+
+struct words {
+	const char *at[WORDS_MAX];
+	int bytes[WORDS_MAX];
+	bool left_out[WORDS_MAX];
+	int count;
+	int all; /* bytes of the words that are not left out, and of the spaces between them */
+};
+
+static void words_split(struct words *w, const char *command)
+{
+	while (*command && w->count < WORDS_MAX) {
+		size_t bytes = strcspn(command, " ");
+
+		if (bytes) {
+			w->at[w->count] = command;
+			w->bytes[w->count++] = (int)bytes;
+			w->all += (int)bytes + 1;
+		}
+		command += bytes + (command[bytes] == ' ');
+	}
+	w->all--;
+}
+
+static void word_leave_out(struct words *w, int i)
+{
+	w->left_out[i] = true;
+	w->all -= w->bytes[i] + 1;
+}
+
+static bool came_before(const struct words *w, int i)
+{
+	for (int k = 1; k < i; k++)
+		if (w->bytes[k] == w->bytes[i] &&
+		    memcmp(w->at[k], w->at[i], (size_t)w->bytes[i]) == 0)
+			return true;
+	return false;
+}
+
+static void options_leave_out(struct words *w, int columns, int longer_than)
+{
+	for (int i = w->count - 1; i > 0 && w->all > columns; i--)
+		if (!w->left_out[i] && w->at[i][0] == '-' && w->bytes[i] > longer_than)
+			word_leave_out(w, i);
+}
+
+/* Cuts a text behind so many bytes, at a character, and ends it with an ellipsis. */
+static void text_cut(char *text, int columns, size_t size)
+{
+	size_t at = columns > 1 ? (size_t)columns - 1 : 0;
+
+	if (strlen(text) <= (size_t)columns || columns < 1)
+		return;
+	while (at && (text[at] & 0xc0) == 0x80)
+		at--;
+	snprintf(text + at, size - at, "…");
+}
+
+void command_shorten(const char *command, int columns, char *text, size_t size)
+{
+	struct words w = {0};
+	size_t length = 0;
+
+	words_split(&w, command);
+	if ((int)strlen(command) <= columns || !w.count || w.at[0][w.bytes[0] - 1] == ':') {
+		snprintf(text, size, "%s", command);
+		text_cut(text, columns, size);
+		return;
+	}
+	for (int i = w.count - 1; i > 0 && w.all > columns; i--)
+		if (came_before(&w, i))
+			word_leave_out(&w, i);
+	options_leave_out(&w, columns, OPTION_LONG);
+	options_leave_out(&w, columns, 0);
+	text[0] = '\0';
+	for (int i = 0; i < w.count && length < size; i++)
+		if (!w.left_out[i])
+			length += (size_t)snprintf(text + length, size - length, "%s%.*s",
+						   length ? " " : "", w.bytes[i], w.at[i]);
+	text_cut(text, columns, size);
+}
+
+#define COMM_BYTES 15
+
+bool command_is_of(const char *command, const char *comm)
+{
+	for (int word = 0; word < 2 && *command; word++) {
+		size_t bytes = strcspn(command, " ");
+		const char *name = command;
+
+		for (const char *at = command; at < command + bytes; at++)
+			if (*at == '/')
+				name = at + 1;
+		if (strncmp(name, comm, strlen(comm)) == 0 &&
+		    (strlen(comm) == COMM_BYTES || strchr(" :", name[strlen(comm)])))
+			return true;
+		command += bytes + (command[bytes] == ' ');
+	}
+	return false;
+}
