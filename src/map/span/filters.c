@@ -12,7 +12,9 @@
  *   that the thread does is recorded.
  *
  * - With --detail waits no call is recorded: user code and the kernel are one part there, cpu. What
- *   --spans-only leaves in doubt is unknown still.
+ *   --spans-only leaves in doubt is unknown still. A context is seen only at switches then. So of a
+ *   span of which nothing else is known, time on a CPU between two of them is unknown: the thread
+ *   may have left the span, and taken it up again.
  *
  * That holds of all that lies between two gaps, which was recorded as one, and of nothing else:
  * behind a gap another recorder may leave out nothing. So it is done when everything is together,
@@ -207,7 +209,7 @@ static void stay_apply(struct filtering *f, const struct claim *claim, struct sp
 			from_ns);
 	*known = split_sum(*known, stay->split.ns[SPLIT_user]);
 	if (filters & FILTER_CALLS)
-		user_to(&stay->split, SPLIT_cpu, INT64_MAX);
+		user_to(&stay->split, claim->sighted ? SPLIT_unknown : SPLIT_cpu, INT64_MAX);
 }
 
 static void share_apply(struct filtering *f, const struct claim *claim, struct span_share *share)

@@ -462,4 +462,52 @@ TEST(what_is_told_of_a_later_time_is_none_of_a_span_before)
 	CHECK_EQ(user_if_told_later(2900, 0), 1000); /* it was seen in what was recovered there */
 }
 
+/* A thread leaves its CPU at 2000 and 4000 under a span, and at 6000 under none; 500 each. */
+static struct partial *seen_at_switches(u32 filters)
+{
+	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = 1001},
+				       .flags = filters};
+	struct record_switch sw = {.head = {.kind = RECORD_switch, .pid = 7},
+				   .state = LEAVE_sleep,
+				   .mode = MODE_syscall,
+				   .nr = 35};
+	struct partial *p = partial_new(NULL);
+
+	partial_cover(p, 1000, 10000);
+	if (filters)
+		CHECK_EQ(partial_apply(p, &filter.head), 0);
+	for (u64 at = 2000; at <= 6000; at += 2000) {
+		sw.head.tid = 7;
+		sw.head.time_ns = at;
+		sw.next_tid = 0;
+		sw.ctx = (struct context){{at < 6000}, {0, 0, 0, 0, 0, 0, 0, at < 6000}};
+		CHECK_EQ(partial_apply(p, &sw.head), 0);
+		sw.head.tid = 0;
+		sw.head.time_ns = at + 500;
+		sw.next_tid = 7;
+		CHECK_EQ(partial_apply(p, &sw.head), 0);
+	}
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->spans.count, 1);
+	CHECK_EQ(p->lives.count, 1);
+	return p;
+}
+
+TEST(between_two_switches_a_thread_may_have_left_its_span)
+{
+	struct partial *p = seen_at_switches(0);
+	struct split split = p->spans.data[0]->seen.list.data[0].split;
+
+	CHECK_EQ(split.ns[SPLIT_timer], 1000);
+	CHECK_EQ(split.ns[SPLIT_user], 1500);
+	partial_free(p);
+	p = seen_at_switches(FILTER_CALLS);
+	split = p->spans.data[0]->seen.list.data[0].split;
+	CHECK_EQ(split.ns[SPLIT_timer], 1000);
+	CHECK_EQ(split.ns[SPLIT_unknown], 1500);
+	CHECK_EQ(split_total(&split), 2500);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_cpu], 4000);
+	partial_free(p);
+}
+
 TEST_MAIN()
