@@ -89,6 +89,9 @@ static __always_inline int fault_end(u32 flags)
 			stack_of_current(STACK_AT_FAULT, state->stack_since_ns);
 		state->stack_since_ns = 0;
 	}
+	if (sample_period_ns && !(flags & FAULT_SOFT_END) &&
+	    state->fault_address == state->fault_ip) /* code that runs for the first time */
+		stack_learn(STACK_AT_FAULT, state->fault_ip);
 	context_now(state, task);
 	r->ctx = state->ctx;
 	n = context_is_set(&r->ctx) ? 2 : 1;

@@ -1,248 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/*
- * User stacks, by frame pointers. Such a walk skips code without frame pointers. So the words at
- * the top of the stack that are addresses of code are recorded, too: with the unwind tables of the
- * files, which are read when the stack is shown, they give the missing frames.
- *
- * The mappings of the addresses in a stack are recorded, too, unless that was done before, since
- * the process may be gone when the stack is shown.
- */
+/* Stacks of long waits (bpf/stack.h). */
 #include "bpf/stack.h"
 #include "bpf/context.h"
 #include "bpf/iterator.h"
-#include "bpf/path.h"
 #include "bpf/resident.h"
+#include "bpf/stack_walk.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define VM_EXEC 4
-#define VM_UFFD_MISSING 0x200
-#define EBUSY 16
-#define PAGE_BITS 12
-#define USER_END (1ull << 47)
-
-struct stack_range_key {
-	u32 pid, pad;
-	u64 begin;
-};
-
-struct stack_range {
-	u64 end, offset, inode, start_ns;
-	u32 dev, exec_id;
-};
-
-/* The mappings that were told, as they were then. Capture sets max_entries. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 64);
-	__type(key, struct stack_range_key);
-	__type(value, struct stack_range);
-} stack_ranges SEC(".maps");
-
-struct mapping_scratch {
-	struct path_scratch path;
-	union {
-		struct record_mapping r;
-		u8 bytes[1152];
-	};
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* set by capture */
-	__type(key, u32);
-	__type(value, struct mapping_scratch);
-} mapping_scratches SEC(".maps");
-
-struct vma_seen {
-	u64 begin, end, offset;
-	struct file *file;
-	bool code;
-	bool elsewhere; /* what is not in memory has contents that others know */
-};
-
-static long vma_look(struct task_struct *task, struct vm_area_struct *vma, void *arg)
-{
-	struct vma_seen *seen = arg;
-
-	seen->begin = vma->vm_start;
-	seen->end = vma->vm_end;
-	seen->offset = (u64)vma->vm_pgoff << PAGE_BITS;
-	seen->file = vma->vm_file;
-	seen->code = vma->vm_flags & VM_EXEC;
-	seen->elsewhere = vma->vm_file || vma->vm_flags & VM_UFFD_MISSING;
-	return 0;
-}
-
-static __always_inline void mapping_emit(struct task_struct *task, const struct vma_seen *seen,
-					 const struct file_ref *file, u32 at)
-{
-	struct mapping_scratch *s = bpf_map_lookup_elem(&mapping_scratches, &at);
-	struct file *mapped = seen->file;
-	struct record_mapping *r;
-	u64 n;
-
-	if (!s)
-		return;
-	r = &s->r;
-	__builtin_memset(r, 0, __builtin_offsetof(struct record_mapping, path));
-	r->head.kind = RECORD_mapping;
-	r->head.tid = task->pid;
-	r->head.pid = task->tgid;
-	r->begin = seen->begin;
-	r->end = seen->end;
-	r->offset = seen->offset;
-	r->since_ns = bpf_ktime_get_ns();
-	r->file = *file;
-	path_write(&s->path, task, BPF_CORE_READ(mapped, f_path.dentry),
-		   BPF_CORE_READ(mapped, f_path.mnt));
-	n = s->path.r.path_len;
-	if (n > RECORD_MAPPING_PATH) {
-		ring_count_incomplete();
-		n = 0;
-	}
-	BOUND(n, 1023);
-	if (n > RECORD_MAPPING_PATH)
-		return;
-	bpf_probe_read_kernel(r->path, n, s->path.r.path);
-	r->path_len = n;
-	rare_emit(&r->head, __builtin_offsetof(struct record_mapping, path) + n);
-	ring_wake_for_news();
-}
-
-/* Tells a mapping, unless it was told before. */
-static __always_inline void mapping_tell(struct task_struct *task, const struct vma_seen *seen,
-					 u32 at)
-{
-	struct stack_range_key key = {.pid = task->tgid, .begin = seen->begin};
-	struct stack_range *told, range = {
-					  .end = seen->end,
-					  .offset = seen->offset,
-					  .start_ns = BPF_CORE_READ(task, group_leader, start_time),
-					  .exec_id = BPF_CORE_READ(task, self_exec_id),
-				  };
-	struct file *mapped = seen->file;
-	struct file_ref file = {};
-
-	file.key = BPF_CORE_READ(mapped, f_inode, i_ino);
-	file.dev = BPF_CORE_READ(mapped, f_inode, i_sb, s_dev);
-	file.kind = FILE_KIND_regular;
-	range.inode = file.key;
-	range.dev = file.dev;
-	told = bpf_map_lookup_elem(&stack_ranges, &key);
-	if (told && told->end == range.end && told->offset == range.offset &&
-	    told->inode == range.inode && told->dev == range.dev &&
-	    told->start_ns == range.start_ns && told->exec_id == range.exec_id)
-		return;
-	mapping_emit(task, seen, &file, at);
-	bpf_map_update_elem(&stack_ranges, &key, &range, BPF_ANY);
-}
-
-struct stack_walk {
-	struct stack_scratch *s;
-	struct task_struct *task;
-	u32 at;
-};
-
-/* Finds the mapping at an address. False: there is none, or mappings are being changed. */
-static __always_inline bool stack_look(struct stack_walk *w, u64 address, struct vma_seen *seen)
-{
-	long err = bpf_find_vma(w->task, address, vma_look, seen, 0);
-
-	if (err == -EBUSY)
-		w->s->lost = 1;
-	return !err;
-}
-
-/* Whether an address is one of code. If so, tells its mapping. */
-static __always_inline bool stack_is_code(struct stack_walk *w, u64 address)
-{
-	struct vma_seen seen = {};
-
-	if (address < 1 << PAGE_BITS || address >= USER_END)
-		return false;
-	if (!stack_look(w, address, &seen) || !seen.code)
-		return false;
-	if (seen.file)
-		mapping_tell(w->task, &seen, w->at);
-	return true;
-}
-
-static __always_inline void frame_put(struct stack_scratch *s, u64 address)
-{
-	u64 at = (u64)s->count * 8;
-
-	BOUND(at, 1023);
-	if (at > sizeof(s->r.frames) - 8)
-		return;
-	__builtin_memcpy(s->r.frames + at, &address, sizeof(address));
-	s->count++;
-}
-
-/* Goes to the frame of the caller. 1: there is none. */
-static __always_inline long frame_step(struct stack_scratch *s, const u64 frame[2])
-{
-	if (frame[1] < 1 << PAGE_BITS || frame[1] >= USER_END)
-		return 1;
-	frame_put(s, frame[1]);
-	if (frame[0] <= s->fp)
-		return 1; /* stacks grow downwards */
-	s->fp = frame[0];
-	return 0;
-}
-
-static __always_inline void walk_begin(struct stack_scratch *s, struct task_struct *task)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-	s->sp = BPF_CORE_READ(regs, sp);
-	s->fp = BPF_CORE_READ(regs, bp);
-	s->count = 0;
-	s->last = 0;
-	s->lost = 0;
-	frame_put(s, BPF_CORE_READ(regs, ip));
-}
-
-/* Whether a frame can follow: its pointer is aligned and above the top of the stack. */
-static __always_inline bool walk_goes_on(const struct stack_scratch *s)
-{
-	return s->fp >= s->sp && !(s->fp & 7) && s->fp < USER_END;
-}
-
-/* The place for the words in the record; NULL if there is no room. */
-static __always_inline void *words_begin(struct stack_scratch *s)
-{
-	u64 at = (u64)s->count * 8;
-
-	s->words_at = s->count;
-	BOUND(at, 1023);
-	return at > sizeof(s->r.frames) - STACK_WORDS * 8 ? NULL : s->r.frames + at;
-}
-
-/* Replaces an address that is not in code by 0. Among frames this ends the chain. */
-static long place_check(u32 index, void *arg)
-{
-	struct stack_walk *w = arg;
-	struct stack_scratch *s = w->s;
-	u64 address = 0, at = (u64)index * 8;
-
-	BOUND(at, 1023);
-	if (at > sizeof(s->r.frames) - 8 || index >= s->count)
-		return 1;
-	__builtin_memcpy(&address, s->r.frames + at, sizeof(address));
-	if (stack_is_code(w, address))
-		s->last = index + 1;
-	else
-		__builtin_memset(s->r.frames + at, 0, sizeof(address));
-	return 0;
-}
-
 /* The record's size in bytes. */
-static __always_inline u32 walk_end(struct stack_scratch *s)
+static __always_inline u32 stack_close(struct stack_scratch *s, u32 words)
 {
-	u32 count = s->last > s->words_at ? s->last : s->words_at, bytes = count * 8;
+	u32 frames = s->bitmap_at, bytes = s->count * 8;
 
-	s->r.words = count - s->words_at;
+	s->r.flags |= STACK_PACKED | (s->cut ? STACK_CUT : 0);
+	s->r.words = words | frames << 16;
+	BOUND(bytes, 2047);
+	if (bytes > sizeof(s->r.frames))
+		bytes = 0;
+	bpf_probe_read_kernel(s->r.frames, bytes, s->frames);
 	s->r.frames_len = bytes;
 	return __builtin_offsetof(struct record_stack, frames) + bytes;
 }
@@ -292,36 +68,36 @@ static __always_inline void stack_enters(struct task_struct *next, struct thread
 
 /* ---- of the running thread ---- */
 
-static long current_step(u32 index, void *arg)
-{
-	struct stack_walk *w = arg;
-	u64 frame[2];
-
-	if (!walk_goes_on(w->s) || bpf_probe_read_user(frame, sizeof(frame), (void *)w->s->fp))
-		return 1;
-	return frame_step(w->s, frame);
-}
-
 int stack_of_current(u32 at, u64 since_ns)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct stack_walk w = {.at = at, .task = task};
 	struct stack_scratch *s = bpf_map_lookup_elem(&stack_scratches, &at);
-	void *words;
+	u32 words;
 
 	if (!s || stack_is_compat(task))
 		return 0;
 	w.s = s;
 	stack_head(&s->r, task, STACK_USER, since_ns);
-	walk_begin(s, task);
-	bpf_loop(STACK_FRAMES, current_step, &w, 0);
-	words = words_begin(s);
-	if (words && bpf_probe_read_user(words, STACK_WORDS * 8, (void *)s->sp) == 0)
-		s->count += STACK_WORDS;
-	bpf_loop(STACK_FRAMES + STACK_WORDS + 1, place_check, &w, 0);
-	rare_emit(&s->r.head, walk_end(s));
+	walk_begin(s, task, 0, sizeof(s->r.frames) / 8);
+	words = current_walk(&w, STACK_FRAMES);
+	rare_emit(&s->r.head, stack_close(s, words));
 	if (s->lost)
 		ring_count_incomplete();
+	return 0;
+}
+
+int stack_learn(u32 at, u64 address)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_walk w = {.at = at, .task = task};
+
+	w.s = bpf_map_lookup_elem(&stack_scratches, &at);
+	if (!w.s || !stack_has_user(task))
+		return 0;
+	w.s->code_bytes = 0;
+	w.s->data_bytes = 0;
+	stack_is_code(&w, address);
 	return 0;
 }
 
@@ -353,11 +129,25 @@ int BPF_PROG(stack_exit)
 
 /* ---- of threads that are still asleep, for an iterator ---- */
 
+/* The words at the top of its stack, before they are checked: that takes other space of ours. */
+struct stack_raw {
+	u64 words[STACK_WORDS_MAX];
+};
+
+/* One is enough: an iterator does not nest. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_raw);
+} stack_raws SEC(".maps");
+
 /* The memory of a thread that is asleep, and what its stack pointer leads to. */
 struct open_walk {
 	struct stack_walk walk;
 	struct resident resident;
 	struct vma_seen stack;
+	struct stack_raw *raw;
 };
 
 /* Reads a word of its memory; 0: there is none. Only a missing word of the stack counts as a loss.
@@ -395,8 +185,19 @@ static long open_top(u32 index, void *arg)
 {
 	struct open_walk *w = arg;
 
-	frame_put(w->walk.s, open_word(w, w->walk.s->sp + 8 * index));
+	if (index >= STACK_WORDS_MAX)
+		return 1;
+	w->raw->words[index] = open_word(w, w->walk.s->sp + 8 * (u64)index);
 	return 0;
+}
+
+static long open_check(u32 index, void *arg)
+{
+	struct open_walk *w = arg;
+
+	if (index >= STACK_WORDS_MAX)
+		return 1;
+	return word_put(&w->walk, index, w->raw->words[index]);
 }
 
 /* 0, or -1: no room. */
@@ -405,22 +206,29 @@ static __always_inline long open_user(struct seq_file *seq, struct task_struct *
 {
 	unsigned long switches = task->nvcsw + task->nivcsw;
 	struct open_walk w = {.walk = {.s = s, .at = STACK_AT_ITERATOR, .task = task}};
+	u32 words, zero = 0;
 
+	w.raw = bpf_map_lookup_elem(&stack_raws, &zero);
+	if (!w.raw)
+		return 0;
 	stack_head(&s->r, task, STACK_USER, since_ns);
-	walk_begin(s, task);
+	walk_begin(s, task, 0, sizeof(s->r.frames) / 8);
 	stack_look(&w.walk, s->sp, &w.stack);
 	if (resident_begin(&w.resident, task)) {
 		bpf_loop(STACK_FRAMES, open_step, &w, 0);
-		words_begin(s);
-		bpf_loop(STACK_WORDS, open_top, &w, 0);
+		walk_note(s, STACK_FRAMES);
+		bpf_loop(STACK_FRAMES + 1, place_check, &w.walk, 0);
+		words = words_begin(s);
+		bpf_loop(words, open_top, &w, 0);
+		bpf_loop(words, open_check, &w, 0);
 	} else {
-		words_begin(s);
+		bpf_loop(STACK_FRAMES + 1, place_check, &w.walk, 0);
+		words = words_begin(s);
 		s->lost = 1;
 	}
-	bpf_loop(STACK_FRAMES + STACK_WORDS + 1, place_check, &w.walk, 0);
 	if (task->on_cpu || task->nvcsw + task->nivcsw != switches)
 		return 0; /* the thread ran meanwhile */
-	if (iterator_write(seq, &s->r.head, walk_end(s), STACK_BYTES))
+	if (iterator_write(seq, &s->r.head, stack_close(s, words), STACK_BYTES))
 		return -1;
 	if (s->lost)
 		ring_count_incomplete();

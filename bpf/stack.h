@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Stacks of waits that are longer than stack_min_ns. The kernel's stack is recorded when the thread
- * gets a CPU again. The user's stack is recorded when the thread next returns to user mode, since
- * it cannot be read before. A thread that left its CPU in user mode is in the middle of a function:
- * of its user stack only the instruction is recorded.
+ * Stacks of samples, of what a CPU runs every sample_period_ns (bpf/sample.bpf.c), and stacks of
+ * waits that are longer than stack_min_ns. Of a wait, the kernel's stack is recorded when the
+ * thread gets a CPU again. The user's stack is recorded when the thread next returns to user mode,
+ * since it cannot be read before. A thread that left its CPU in user mode is in the middle of a
+ * function: of its user stack only the instruction is recorded.
  */
 #ifndef BPF_STACK_H
 #define BPF_STACK_H
@@ -13,13 +14,18 @@
 
 /* Set by capture before the programs are loaded. 0: no stacks; their programs are not loaded. */
 const volatile u64 stack_min_ns __weak = 0;
+const volatile u64 sample_period_ns __weak = 0; /* 0: no samples */
+const volatile u32 stack_words __weak = 64;	/* of the top of a user stack; a multiple of 8 */
 
 #define USER_CS_32 0x23
-#define STACK_KERNEL_FRAMES 127
-#define STACK_FRAMES 62 /* of a user stack, by frame pointers, besides the innermost */
-#define STACK_WORDS 64	/* of the top of a user stack */
+#define STACK_KERNEL_FRAMES 127 /* of a wait */
+#define STACK_FRAMES 62 /* likewise: of a user stack, by frame pointers, besides the innermost */
+#define SAMPLE_KERNEL_FRAMES 63
+#define SAMPLE_FRAMES 126
+#define STACK_CHUNK 8 /* words that are read at once */
 
 #define STACK_BYTES 1152
+#define STACK_ROOM 384 /* u64 in the frames of a sample */
 
 /*
  * The record, and the state of a walk. Values that loops change are here, so that the verifier does
@@ -28,17 +34,33 @@ const volatile u64 stack_min_ns __weak = 0;
 struct stack_scratch {
 	union {
 		struct record_stack r;
-		u8 bytes[STACK_BYTES];
+		struct record_sample sample;
+		u8 bytes[RARE_BYTES];
 	};
+	u64 frames[STACK_ROOM]; /* what goes into the record */
+	u64 chunk[STACK_CHUNK];
 	u64 fp, sp;
-	u32 count;    /* u64 in frames */
-	u32 words_at; /* where the words begin */
-	u32 last;     /* behind the last one that is an address of code */
-	u32 lost;     /* a part could not be read */
+	u32 count;     /* in frames */
+	u32 room;      /* of frames: how many fit into the record */
+	u32 first;     /* the innermost frame of the program */
+	u32 bitmap_at; /* where the words begin */
+	u32 lost;      /* a part could not be read */
+	u32 cut;       /* there was no room, or it is not known whether an address is one of code */
+	u32 looked;    /* in an interrupt: a mapping was looked up */
+	u32 pad;
+	u64 code_begin,
+		code_bytes; /* the mapping of code, and the other one, that were seen last */
+	u64 data_begin, data_bytes;
 };
 
 /* One buffer for each program that calls, since a program does not nest on a CPU. */
-enum stack_at { STACK_AT_SWITCH, STACK_AT_EXIT, STACK_AT_FAULT, STACK_AT_ITERATOR };
+enum stack_at {
+	STACK_AT_SWITCH,
+	STACK_AT_EXIT,
+	STACK_AT_FAULT,
+	STACK_AT_ITERATOR,
+	STACK_AT_SAMPLE,
+};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -49,6 +71,12 @@ struct {
 
 /* Records the user stack of the running thread, which is unchanged since `since_ns`. */
 int stack_of_current(u32 at, u64 since_ns);
+
+/*
+ * For samples: gets to know the mapping of code at an address of the running thread, which must not
+ * be in an interrupt.
+ */
+int stack_learn(u32 at, u64 address);
 
 static __always_inline void stack_head(struct record_stack *r, struct task_struct *task, u32 flags,
 				       u64 since_ns)

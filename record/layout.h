@@ -280,4 +280,14 @@ RECORD_AT(uring, submit_flags, 44);
 RECORD_AT(uring, file, 48);
 RECORD_AT(uring, ctx, 64);
 
+RECORD_SIZE(struct record_sample, 3152);
+RECORD_AT(sample, flags, 24);
+RECORD_AT(sample, kernel, 28);
+RECORD_AT(sample, user, 30);
+RECORD_AT(sample, words, 32);
+RECORD_AT(sample, period_ns, 40);
+RECORD_AT(sample, ctx, 48);
+RECORD_AT(sample, frames_len, 72);
+RECORD_AT(sample, frames, 74);
+
 #endif

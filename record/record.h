@@ -95,14 +95,15 @@ typedef signed long long s64;
 	K(path, 36,                                                                                \
 	  "the path that a system call was asked for; stands behind that call's record, of an "    \
 	  "exec before")                                                                           \
-	K(uring, 37, "a request to an io_uring, written at its completion")
+	K(uring, 37, "a request to an io_uring, written at its completion")                        \
+	K(sample, 38, "what a CPU ran at an instant, one of many in equal distances")
 
 enum record_kind {
 #define K(kind, value, what) RECORD_##kind = value,
 	RECORD_KINDS(K)
 #undef K
 };
-#define RECORD_KIND_MAX 37
+#define RECORD_KIND_MAX 38
 
 /*
  * All times are before this limit, more than a hundred years of uptime. Readers treat a later time
@@ -319,6 +320,14 @@ enum record_fd_op {
  */
 #define STACK_KERNEL 1
 #define STACK_USER 2
+/*
+ * The words are packed: a bit for each word, in as many u64 as that takes, then the words whose bit
+ * is set. A word without a bit is 0. Of a record `stack`, the lower 16 bits of `words` are then the
+ * number of words, and the upper ones the number of frames before them.
+ */
+#define STACK_PACKED 4
+#define STACK_CUT 8 /* there may be more callers than the frames and words lead to */
+#define STACK_WORDS_MAX 1024
 
 /* bytes.direction */
 #define BYTES_SENT 0
@@ -498,11 +507,25 @@ enum record_attribute_type {
 	FIX(u64, since_ns, "it was the same from then until head.time_ns")                         \
 	TEXT(1024, frames, "addresses, u64 each, innermost first, then the words")
 
+#define RECORD_FIELDS_sample(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                 \
+	FIX(u32, flags, "STACK_*")                                                                 \
+	FIX(u16, kernel, "how many u64 of frames are of the kernel; they come first")              \
+	FIX(u16, user, "how many u64 behind them are of the program")                              \
+	FIX(u16, words, "how many words of its stack are given behind these, packed")              \
+	PAD(u16, pad)                                                                              \
+	PAD(u32, pad2)                                                                             \
+	VAR(u64, period_ns, "time on the CPU that the sample stands for")                          \
+	CTXREF(ctx, "the active span")                                                             \
+	TEXT(3072, frames, "addresses, u64 each, innermost first, then the packed words")
+
 /*
  * The identity of a mapped file is its build id in hex, or a text that begins with a word and a
  * colon (src/elf/identity.h). It is empty if it is unknown. It must fit after the path.
  */
 #define RECORD_MAPPING_PATH 900 /* longer paths are not recorded */
+/* The path of a function that the program made as it ran. Its name stands behind an empty identity.
+ */
+#define RECORD_MAPPING_JIT "[jit]"
 
 #define RECORD_FIELDS_mapping(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                \
 	FIX(u64, begin, "first address")                                                           \
@@ -510,7 +533,7 @@ enum record_attribute_type {
 	FIX(u64, offset, "of begin in the file")                                                   \
 	FIX(u64, since_ns, "it was seen then; 0: it was always there")                             \
 	FILEREF(file, "the file; none with a function of the kernel")                              \
-	TEXT(1024, path, "path, NUL, identity; or [kernel], NUL, NUL, function")
+	TEXT(1024, path, "path, NUL, identity; or [kernel] or [jit], NUL, NUL, function")
 
 #define RECORD_FIELDS_event(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
 	FIX(u32, format, "id of its format record")                                                \

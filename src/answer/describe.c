@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "answer/span_stack.h"
 #include "base/hash.h"
 
 bool chunk_is_gone(const struct chunk_info *info)
@@ -38,8 +39,10 @@ static int clock_compare(const void *a, const void *b)
 int source_describe(struct source *s)
 {
 	const typeof(s->partial->facts.clocks) *steps = &s->partial->facts.clocks;
-	int err = 0;
+	u64 cut = 0;
+	int err = frames_count_cut(s->partial, &cut);
 
+	s->view.incomplete += cut;
 	for (size_t i = 0; i < steps->count && !err; i++)
 		err = source_add_clock(s, steps->data[i].monotonic_ns, steps->data[i].realtime_ns);
 	if (err)

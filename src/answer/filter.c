@@ -25,10 +25,10 @@ bool filter_is_empty(const struct filter *f)
 
 unsigned int filter_kinds(const struct filter *f)
 {
-	unsigned int kinds = OF_ANY;
+	unsigned int kinds = OF_ANY | OF_FUNCTION;
 
 	if (f->name)
-		kinds &= OF_SPAN;
+		kinds &= OF_SPAN | OF_FUNCTION;
 	if (filter_of_call(f))
 		kinds &= OF_CALL | OF_WAIT;
 	return kinds;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "answer/group.h"
+#include "answer/profile.h"
 #include "map/fact/query.h"
 
 /* ---- the choice ---- */
@@ -22,7 +23,7 @@ static bool has_key(const struct grouping *by, const char *name)
 /* The kinds of subjects that have all keys. */
 static unsigned int kinds_of(const struct grouping *by)
 {
-	return by->keys[0]->of & (by->keys[1] ? by->keys[1]->of : OF_ANY);
+	return by->keys[0]->of & (by->keys[1] ? by->keys[1]->of : OF_ANY | OF_FUNCTION);
 }
 
 /* One of the kinds: the one that the first key prefers, if possible. */
@@ -171,6 +172,8 @@ static int row_begin(struct filling *f, const struct subject *s, struct row *row
 		row->absent |= ROW_NO_ERRORS;
 	if (f->by->of == OF_LIFE && !f->parts)
 		row->absent |= ROW_OF_LIVES;
+	if (f->by->of == OF_FUNCTION)
+		row->absent |= ROW_NO_ERRORS | ROW_NO_PERCENTILES;
 	if (f->by->of == OF_EVENT)
 		row->absent |= ROW_NO_ERRORS | ROW_NO_DURATIONS | ROW_NO_SPLIT;
 	if (f->parts)
@@ -350,6 +353,55 @@ static int sums_fill(struct filling *f, const struct partial *p, const struct su
 	return err;
 }
 
+/* ---- functions ---- */
+
+/* Each function counts once for a stack, however often it called itself. */
+static bool is_first(const struct profile_stack *stack, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (stack->functions[i] == stack->functions[at])
+			return false;
+	return true;
+}
+
+static int function_add(struct filling *f, const struct profile *profile,
+			const struct profile_stack *stack)
+{
+	s64 self = profile_self(profile, stack);
+	int err = 0;
+
+	for (size_t i = 0; i < stack->count && !err; i++) {
+		struct subject s = {.kind = OF_FUNCTION,
+				    .function = &profile->functions.data[stack->functions[i]]};
+		struct group *g;
+
+		if (!is_first(stack, i))
+			continue;
+		err = group_find(f, &s, &g);
+		if (err || !g)
+			continue;
+		g->row.with_callees_ns += stack->ns;
+		if (self != stack->functions[i])
+			continue;
+		g->row.count += stack->times;
+		g->row.total_ns += stack->ns;
+		g->row.time.ns[stack->part] += (s64)stack->ns;
+	}
+	return err;
+}
+
+static int functions_fill(struct filling *f, const struct partial *p)
+{
+	static const struct profile_choice on_cpu;
+	struct profile profile = {0};
+	int err = profile_add(&profile, p, f->out->profile ? f->out->profile : &on_cpu, NULL);
+
+	for (size_t i = 0; i < profile.stacks.count && !err; i++)
+		err = function_add(f, &profile, &profile.stacks.data[i]);
+	profile_free(&profile);
+	return err;
+}
+
 static int groups_fill(struct rows *out, const struct partial *p, const struct grouping *by)
 {
 	struct filling f = {.out = out,
@@ -374,6 +426,8 @@ static int groups_fill(struct rows *out, const struct partial *p, const struct g
 		return sums_fill(&f, p, &p->blocks, OF_BLOCK, sum_add);
 	case OF_EVENT:
 		return sums_fill(&f, p, &p->events.counts, OF_EVENT, sum_add);
+	case OF_FUNCTION:
+		return functions_fill(&f, p);
 	}
 	if (!err && f.parts)
 		err = sums_fill(&f, p, &p->waits, OF_WAIT, wait_count);

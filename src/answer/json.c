@@ -38,6 +38,8 @@ static void row_write_members(struct json *j, const struct row *row)
 		json_u64(j, "errors", row->errors);
 	if (!(row->absent & ROW_NO_DURATIONS))
 		json_u64(j, "total_ns", row->total_ns);
+	if (row->with_callees_ns)
+		json_u64(j, "with_callees_ns", row->with_callees_ns);
 	if (!(row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES))) {
 		json_u64(j, "p50_ns", row->p50_ns);
 		json_u64(j, "p95_ns", row->p95_ns);

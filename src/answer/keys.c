@@ -36,6 +36,8 @@ const struct key key_table[] = {
 	 NULL},
 	{"device", "disk", OF_BLOCK, OF_BLOCK, SUM_BY_DEVICE, false, key_tell_device, NULL},
 	{"event", "kernel event", OF_EVENT, OF_EVENT, SUM_BY_NOTHING, false, key_tell_event, NULL},
+	{"function", "function", OF_FUNCTION, OF_FUNCTION, SUM_BY_NOTHING, false, key_tell_function,
+	 NULL},
 	{NULL},
 };
 

@@ -18,14 +18,17 @@
 
 /* The kinds of subjects. Each kind has a list in the partial. */
 enum subject_kind {
-	OF_LIFE = 1,   /* threads, with the time of their lives */
-	OF_CALL = 2,   /* calls and requests to io_uring, with their time */
-	OF_SPAN = 4,   /* spans of applications */
-	OF_WAIT = 8,   /* waits, by their cause */
-	OF_BLOCK = 16, /* requests to disks */
-	OF_EVENT = 32, /* kernel tracepoints that the user chose */
+	OF_LIFE = 1,	  /* threads, with the time of their lives */
+	OF_CALL = 2,	  /* calls and requests to io_uring, with their time */
+	OF_SPAN = 4,	  /* spans of applications */
+	OF_WAIT = 8,	  /* waits, by their cause */
+	OF_BLOCK = 16,	  /* requests to disks */
+	OF_EVENT = 32,	  /* kernel tracepoints that the user chose */
+	OF_FUNCTION = 64, /* functions in stacks, of answer/profile.h; no process is told of one */
 };
 #define OF_ANY 63
+
+struct profile_function;
 
 /* A thing that rows count. What does not apply is 0 or NULL. */
 struct subject {
@@ -41,9 +44,10 @@ struct subject {
 	const struct life *life; /* OF_LIFE */
 	size_t number;		 /* of the life in its list */
 	const struct app_span *span;
-	const struct sum *sum; /* OF_CALL, OF_WAIT, OF_BLOCK, OF_EVENT */
-	u64 call;	       /* OF_CALL, OF_WAIT: SUM_CALL_* */
-	int part;	       /* enum split_part; -1: all of its time */
+	const struct sum *sum;			 /* OF_CALL, OF_WAIT, OF_BLOCK, OF_EVENT */
+	const struct profile_function *function; /* OF_FUNCTION */
+	u64 call;				 /* OF_CALL, OF_WAIT: SUM_CALL_* */
+	int part;				 /* enum split_part; -1: all of its time */
 };
 
 #define KEY_TEXT_BYTES 4096
@@ -106,5 +110,6 @@ bool key_tell_cause(const struct subject *s, struct key_value *value);
 bool key_tell_waker(const struct subject *s, struct key_value *value);
 bool key_tell_device(const struct subject *s, struct key_value *value);
 bool key_tell_event(const struct subject *s, struct key_value *value);
+bool key_tell_function(const struct subject *s, struct key_value *value);
 
 #endif

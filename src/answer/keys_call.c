@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of calls, files, waits, requests to disks, and events. */
+/* Keys of calls, files, waits, requests to disks, events, and functions. */
 #include <stdio.h>
 #include <string.h>
 
 #include "answer/keys.h"
 #include "answer/peer_name.h"
 #include "answer/process_name.h"
+#include "answer/profile.h"
 #include "map/fact/query.h"
 #include "model/file_name.h"
 #include "model/syscall_format.h"
@@ -123,5 +124,19 @@ bool key_tell_event(const struct subject *s, struct key_value *value)
 	if (!format)
 		snprintf(value->buffer, sizeof(value->buffer), "event:%llu",
 			 (unsigned long long)s->sum->key);
+	return true;
+}
+
+bool key_tell_function(const struct subject *s, struct key_value *value)
+{
+	static const char *const marks[] = {
+		[PROFILE_KERNEL] = " [kernel]", [PROFILE_JIT] = " [jit]"};
+	const struct profile_function *f = s->function;
+
+	if (f->kind == PROFILE_CAUSE || f->kind == PROFILE_MORE)
+		return false;
+	value->text = value->buffer;
+	snprintf(value->buffer, sizeof(value->buffer), "%s%s", f->name,
+		 f->kind < 3 && marks[f->kind] ? marks[f->kind] : "");
 	return true;
 }

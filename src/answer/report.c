@@ -17,13 +17,14 @@ static const char *by_of(const struct sources *sources, const struct report_choi
 	return by;
 }
 
-static int hosts_fill(struct rows *rows, const struct sources *sources, const struct grouping *by)
+static int hosts_fill(struct rows *rows, const struct sources *sources, const struct grouping *by,
+		      const struct profile_choice *profile)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < sources->list.count && !err; i++) {
 		const struct source *source = sources->list.data[i];
-		struct rows of_host = {.source_host = source->host};
+		struct rows of_host = {.source_host = source->host, .profile = profile};
 
 		err = rows_fill(&of_host, source->partial, by, source->host);
 		err = err ? err : rows_merge(rows, &of_host);
@@ -51,12 +52,12 @@ int report_make(struct report *out, struct rows *rows, const struct sources *sou
 	const char *sort;
 	int err;
 
-	*rows = (struct rows){.source_host = one->host};
+	*rows = (struct rows){.source_host = one->host, .profile = choice->profile};
 	err = grouping_make(&by, by_of(sources, choice), &choice->filter, &none);
 	if (err)
 		return err;
 	sort = choice->sort ? choice->sort : by.sort;
-	err = sources->several ? hosts_fill(rows, sources, &by)
+	err = sources->several ? hosts_fill(rows, sources, &by, choice->profile)
 			       : rows_fill(rows, one->partial, &by, NULL);
 	err = err ? err : rows_finish(rows, sort);
 	if (err)

@@ -28,6 +28,7 @@ struct report_choice {
 	const char *sort; /* NULL: the default of the grouping */
 	size_t limit;	  /* at most so many rows; 0: all */
 	struct filter filter;
+	const struct profile_choice *profile; /* of rows of functions; NULL: what ran on CPUs */
 };
 
 /* What the sums of the sources must tell apart for that report. */

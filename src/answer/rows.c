@@ -132,6 +132,11 @@ static u64 sort_cpu(const struct row *r)
 	return (u64)split_on_cpu(&r->time);
 }
 
+static u64 sort_callees(const struct row *r)
+{
+	return r->with_callees_ns;
+}
+
 static u64 sort_count(const struct row *r)
 {
 	return r->count;
@@ -171,9 +176,10 @@ static const struct sort {
 	const char *name;
 	u64 (*value)(const struct row *r);
 } sorts[] = {
-	{"cpu", sort_cpu},	 {"total", sort_total}, {"count", sort_count},
-	{"errors", sort_errors}, {"p50", sort_p50},	{"p95", sort_p95},
-	{"p99", sort_p99},	 {"max", sort_max},	{"key", sort_key},
+	{"cpu", sort_cpu},     {"total", sort_total},	{"callees", sort_callees},
+	{"count", sort_count}, {"errors", sort_errors}, {"p50", sort_p50},
+	{"p95", sort_p95},     {"p99", sort_p99},	{"max", sort_max},
+	{"key", sort_key},
 };
 
 static int row_compare(const void *a, const void *b, void *arg)
@@ -259,6 +265,7 @@ static int group_merge(struct rows *rows, struct group *into, const struct group
 		row->read_bytes += more->row.read_bytes;
 		row->written_bytes += more->row.written_bytes;
 		row->total_ns += more->row.total_ns;
+		row->with_callees_ns += more->row.with_callees_ns;
 		split_add(&row->time, &more->row.time);
 	}
 	for (size_t i = 0; i < more->errnos.count && !err; i++)

@@ -47,10 +47,13 @@ struct row {
 	uint64_t max_ns;
 	uint64_t read_bytes; /* that calls and requests moved */
 	uint64_t written_bytes;
+	uint64_t with_callees_ns; /* of a function: its time and that of what it called; else 0 */
 	struct split time;
 	const struct row_errno *errnos; /* of the errors, the most frequent first */
 	size_t errnos_count;
 };
+
+struct profile_choice;
 
 /* A row that is still summed up: its durations are a histogram, and it has no quantiles yet. */
 struct group {
@@ -69,6 +72,8 @@ struct rows {
 	VEC(char) key;		    /* a key of by_key in the making */
 	const char *host;	    /* host of the partial that rows_fill() sums up; borrowed */
 	const char *source_host;    /* the same, also if the answer is of one host */
+	/* what rows of functions are of; borrowed; NULL: what ran on the CPUs */
+	const struct profile_choice *profile;
 };
 
 /*
@@ -82,9 +87,9 @@ int rows_merge(struct rows *into, const struct rows *more);
 
 /*
  * The last step: makes rows->rows of the sums, with quantiles, sorted. `sort` is "cpu", "total",
- * "count", "errors", "p50", "p95", "p99", "max" or "key". Equal rows are sorted by key, service,
- * host, process and thread. It can be called again after a merge. 0, -EINVAL for an unknown order,
- * or -ENOMEM.
+ * "callees", "count", "errors", "p50", "p95", "p99", "max" or "key". Equal rows are sorted by key,
+ * service, host, process and thread. It can be called again after a merge. 0, -EINVAL for an
+ * unknown order, or -ENOMEM.
  */
 int rows_finish(struct rows *rows, const char *sort);
 

@@ -16,7 +16,8 @@ void builder_reset(struct span_builder *b)
 	for (size_t i = 0; i < b->texts.count; i++)
 		free(b->texts.data[i]);
 	free(b->events);
-	frames_free((struct frame *)b->span.frames, b->span.frames_count);
+	stack_frames_free(&(struct stack_frames){(struct frame *)b->span.frames,
+						 b->span.frames_count, false});
 	b->events = NULL;
 	b->attributes.count = b->texts.count = b->current.count = 0;
 	b->span = (struct span){.host = b->host};

@@ -271,15 +271,17 @@ static void wait_attributes(struct span_builder *b, const struct kspan *k)
 /* The stack, if one was recorded. */
 static void wait_frames(struct span_builder *b, const struct kspan *k, struct span *v)
 {
-	struct frame *frames = NULL;
+	struct stack_frames frames = {0};
 
 	if (!b->p->facts.stacks.count)
 		return;
 	if (!b->symbolizer)
 		b->symbolizer = symbolizer_new();
-	if (!b->symbolizer || frames_make(b->p, b->symbolizer, k, &frames, &v->frames_count))
+	if (!b->symbolizer || frames_make(b->p, b->symbolizer, k, &frames))
 		b->failed = true;
-	v->frames = frames;
+	v->frames = frames.list;
+	v->frames_count = frames.count;
+	v->frames_cut = frames.cut;
 }
 
 static const char *fault_attributes(struct span_builder *b, const struct kspan *k)

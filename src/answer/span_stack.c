@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "map/fact/query.h"
+#include "map/fact/stack.h"
 #include "symbol/symbol_name.h"
 
 #define NAME_MAX_SHOWN 1024
@@ -17,6 +18,7 @@ struct making_frames {
 	struct symbolizer *symbolizer;
 	const struct fact_stack *stack;
 	VEC(struct frame) list;
+	bool cut;
 	int err;
 };
 
@@ -65,7 +67,7 @@ static void function_find(struct making_frames *f, const struct fact_mapping *m,
 	struct symbol symbol;
 	int err;
 
-	if (view->kernel) {
+	if (view->kernel || strcmp(m->path, RECORD_MAPPING_JIT) == 0) {
 		view->function = text_of(id + strlen(id) + 1);
 		view->offset = view->address - m->begin;
 		return;
@@ -87,7 +89,8 @@ static void frame_add(struct making_frames *f, u64 address, bool innermost)
 
 	if (m) {
 		view.file = text_of(m->path);
-		view.file_offset = view.kernel ? 0 : address - m->begin + m->offset;
+		if (!view.kernel && strcmp(m->path, RECORD_MAPPING_JIT) != 0)
+			view.file_offset = address - m->begin + m->offset;
 		function_find(f, m, called, &view);
 	}
 	if (!f->err)
@@ -138,12 +141,14 @@ static void user_add(struct making_frames *f)
 			break;
 		chained = chained && frame.pointer_kept;
 		top += (u64)frame.size;
-		if (top / 8 > s->words)
+		f->cut = top / 8 > s->words;
+		if (f->cut)
 			break;
 		address = s->addresses[s->frames + top / 8 - 1];
 		if (address)
 			frame_add(f, address, false);
 	}
+	f->cut |= s->cut;
 	if (chained)
 		chain_add(f, 1);
 }
@@ -164,32 +169,78 @@ static bool has_kernel_stacks(const struct partial *p)
 	return p->facts.mappings.count && p->facts.mappings.data[0].pid == 0;
 }
 
+static int frames_take(struct making_frames *f, struct stack_frames *out)
+{
+	*out = (struct stack_frames){f->list.data, f->list.count, f->cut};
+	if (f->err)
+		stack_frames_free(out);
+	return f->err ? -ENOMEM : 0;
+}
+
 int frames_make(const struct partial *p, struct symbolizer *symbolizer, const struct kspan *wait,
-		struct frame **frames, size_t *count)
+		struct stack_frames *out)
 {
 	struct making_frames f = {.p = p, .symbolizer = symbolizer};
 	const struct fact_stack *kernel = query_stack(p, STACK_KERNEL, wait->tid, wait->begin_ns,
 						      wait->end_ns);
 
-	*frames = NULL;
-	*count = 0;
+	*out = (struct stack_frames){0};
 	/* a short wait in a call that also has a long one */
 	if (!kernel && has_kernel_stacks(p))
 		return 0;
 	stack_add(&f, kernel);
 	stack_add(&f, query_stack(p, STACK_USER, wait->tid, wait->begin_ns, wait->end_ns));
-	if (f.err) {
-		frames_free(f.list.data, f.list.count);
-		return -ENOMEM;
-	}
-	*frames = f.list.data;
-	*count = f.list.count;
-	return 0;
+	return frames_take(&f, out);
 }
 
-void frames_free(struct frame *frames, size_t count)
+int frames_of_sample(const struct partial *p, struct symbolizer *symbolizer,
+		     const struct sample_sum *sample, struct stack_frames *out)
 {
-	for (size_t i = 0; i < count; i++)
-		frame_free(&frames[i]);
-	free(frames);
+	const struct sample_key *key = &sample->key;
+	u64 addresses[UINT16_MAX / 8 + STACK_WORDS_MAX];
+	size_t plain = ((size_t)key->kernel + key->user) * 8;
+	struct making_frames f = {.p = p, .symbolizer = symbolizer};
+	struct fact_stack stack = {.time_ns = sample->last_ns,
+				   .tid = key->tid,
+				   .pid = key->pid,
+				   .flags = STACK_KERNEL,
+				   .frames = key->kernel,
+				   .addresses = addresses};
+
+	memcpy(addresses, key->frames, plain);
+	stack_unpack(key->frames + plain, key->words, addresses + plain / 8);
+	stack_add(&f, &stack);
+	stack.flags = STACK_USER;
+	stack.cut = key->flags & STACK_CUT;
+	stack.frames = key->user;
+	stack.words = key->words;
+	stack.addresses = addresses + key->kernel;
+	stack_add(&f, &stack);
+	return frames_take(&f, out);
+}
+
+int frames_count_cut(const struct partial *p, u64 *cut)
+{
+	struct symbolizer *symbolizer = p->wait_stacks.list.count ? symbolizer_new() : NULL;
+	int err = p->wait_stacks.list.count && !symbolizer ? -ENOMEM : 0;
+
+	*cut = 0;
+	for (size_t i = 0; i < p->wait_stacks.list.count && !err; i++) {
+		const struct sample_sum *stack = &p->wait_stacks.list.data[i];
+		struct stack_frames frames;
+
+		err = frames_of_sample(p, symbolizer, stack, &frames);
+		*cut += frames.cut ? stack->count : 0;
+		stack_frames_free(&frames);
+	}
+	symbolizer_free(symbolizer);
+	return err;
+}
+
+void stack_frames_free(struct stack_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++)
+		frame_free(&frames->list[i]);
+	free(frames->list);
+	*frames = (struct stack_frames){0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stack of a wait as it is shown: of the kernel, then of the program, innermost first. */
+/* Stacks as they are shown: of the kernel, then of the program, innermost first. */
 #ifndef ANSWER_SPAN_STACK_H
 #define ANSWER_SPAN_STACK_H
 
@@ -7,13 +7,27 @@
 #include "span/span.h"
 #include "symbol/symbolizer.h"
 
+/* Frames, innermost first; to be freed with stack_frames_free(). */
+struct stack_frames {
+	struct frame *list;
+	size_t count;
+	bool cut; /* there are more callers, for which too little of the stack was recorded */
+};
+
 /*
- * Frames of the stack in which a thread was between two times: `*count` of them,
- * none if none was recorded. *frames is the caller's, to be freed with frames_free().
- * 0 or -ENOMEM.
+ * Frames of the stack in which a thread was between two times; none if none was recorded. 0 or
+ * -ENOMEM, with *out empty.
  */
 int frames_make(const struct partial *p, struct symbolizer *symbolizer, const struct kspan *wait,
-		struct frame **frames, size_t *count);
-void frames_free(struct frame *frames, size_t count);
+		struct stack_frames *out);
+
+/* The same of a sample. */
+int frames_of_sample(const struct partial *p, struct symbolizer *symbolizer,
+		     const struct sample_sum *sample, struct stack_frames *out);
+
+/* How many stacks of long waits end for want of what was recorded. 0 or -ENOMEM. */
+int frames_count_cut(const struct partial *p, u64 *cut);
+
+void stack_frames_free(struct stack_frames *frames);
 
 #endif

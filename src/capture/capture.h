@@ -21,9 +21,9 @@
  *
  * Memory: the kernel holds rings and tables, whose size is fixed at capture_open(); see
  * capture_memory(). A thread in scope takes about 700 bytes more if another thread has its place in
- * the table, which happens to few among some thousands. Stacks take at most 8 MiB more. Rings of
- * applications with libfathom belong to the applications, and are mapped: 128 KiB for each thread
- * that uses libfathom.
+ * the table, which happens to few among some thousands. Stacks take at most 12 MiB more, and 60 KB
+ * for each CPU. Rings of applications with libfathom belong to the applications, and are mapped:
+ * 128 KiB for each thread that uses libfathom.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
@@ -60,6 +60,8 @@ struct capture_options {
 	const char *const *events;
 	size_t event_count;
 	u64 stacks_min_ns;	/* not 0: record stacks of waits that are longer */
+	u64 sample_hz;		/* not 0: so often in a second of each CPU, record what it runs */
+	u64 stack_bytes;	/* of user stacks; a multiple of 64, up to 8192; 0: 512 */
 	u64 buffer_bytes;	/* all rings together; 0: 8 MiB per CPU, less with many CPUs */
 	bool flight;		/* rings overwrite; capture_flight() reads them */
 	bool spans_only;	/* record switches, wake-ups, syscalls and faults only in spans */

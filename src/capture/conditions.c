@@ -15,6 +15,7 @@
 #include "base/host_clock.h"
 #include "capture/internal.h"
 #include "capture/kernel/kernel.h"
+#include "capture/stack/stacks.h"
 
 #define STEAL_EVERY_NS 1000000000ull
 #define CPUS_MAX 65536
@@ -138,5 +139,6 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
 		return err;
 	c->steal_read_ns = now;
 	(void)capture_features_cpus(c); /* a failure is tried again the next time */
+	capture_stacks_cpus(c->stacks, c);
 	return steal_read(c, sink, cut);
 }

@@ -41,14 +41,14 @@ int capture_deliver(struct capture_delivery *d, const struct capture_stream *str
 {
 	const struct capture_sink *caller = d->caller;
 	struct capture *c = d->c;
-	int err = r->kind == RECORD_stack ? capture_stacks_names(c->stacks, c, &d->sink, r) : 0;
+	int err = capture_stacks_has(r) ? capture_stacks_names(c->stacks, c, &d->sink, r) : 0;
 
 	if (err)
 		return err < 0 ? err : 0;
 	c->counts.records++;
 	if (stream->kind == CAPTURE_STREAM_LIFE)
 		life_note(c, r);
-	if (r->kind == RECORD_stack)
+	if (capture_stacks_has(r))
 		return capture_stacks_record(c->stacks, caller, stream, r);
 	err = caller->record(caller->arg, stream, r);
 	return err ? err : inherited_deliver(c, &d->sink, r);

@@ -139,7 +139,7 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	c->files = !options->no_files;
 	err = capture_scope_set(c, options, e);
 	if (!err)
-		err = capture_stacks_open(&c->stacks, c, options->stacks_min_ns, e);
+		err = capture_stacks_open(&c->stacks, c, options, e);
 	if (!err)
 		err = capture_events_open(c, options, e);
 	if (!err)
@@ -274,7 +274,7 @@ int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *si
 	capture_delivery_make(&to, c, sink);
 	err = capture_snapshot(c, &to, e);
 	/* a CPU may come later, or come back: its perf events are opened then */
-	if (capture_features_await_cpus(c))
+	if (capture_features_await_cpus(c) || capture_stacks_await_cpus(c->stacks))
 		c->keep_capabilities |= 1ull << CAP_PERFMON;
 	if (!err && c->drop_capabilities && (err = capture_capabilities_drop(c->keep_capabilities)))
 		error_set(e, err, "cannot drop privileges");

@@ -95,7 +95,9 @@ static void print_fixed(FILE *f, const struct record_kind_info *kind)
 /* Some texts are binary data: readers print these as numbers. */
 static const char *text_type(unsigned int id)
 {
-	return id == RECORD_stack || id == RECORD_event ? "u8" : "text";
+	bool binary = id == RECORD_stack || id == RECORD_sample || id == RECORD_event;
+
+	return binary ? "u8" : "text";
 }
 
 static void print_event(FILE *f, unsigned int id, const struct record_kind_info *kind)

@@ -64,6 +64,13 @@ struct cursor {
 	int at;
 };
 
+/* Whether the next argument is the value of an option that can do without: it begins with a digit.
+ */
+static bool value_follows(const struct cursor *c)
+{
+	return c->at < c->argc && c->argv[c->at][0] >= '0' && c->argv[c->at][0] <= '9';
+}
+
 /* "--name", "--name VALUE" or "--name=VALUE" */
 static int long_parse(const struct option *table, struct cursor *c, void *fields, struct error *e)
 {
@@ -86,6 +93,8 @@ static int long_parse(const struct option *table, struct cursor *c, void *fields
 	if (!option->metavar)
 		return value ? error_say(e, EINVAL, "--%s takes no value", name)
 			     : option_apply(option, NULL, fields, e);
+	if (!value && option->metavar[0] == '[' && !value_follows(c))
+		return option_apply(option, NULL, fields, e);
 	if (!value && c->at == c->argc)
 		return error_say(e, EINVAL, "--%s needs a value: %s", name, option->metavar);
 	return option_apply(option, value ? value + 1 : c->argv[c->at++], fields, e);

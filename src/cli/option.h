@@ -24,9 +24,10 @@
 #include "base/vec.h"
 
 struct option {
-	const char *name;    /* long, without dashes; NULL ends the table */
-	char letter;	     /* short, 0: none */
-	const char *metavar; /* NULL: the option takes no value */
+	const char *name; /* long, without dashes; NULL ends the table */
+	char letter;	  /* short, 0: none */
+	/* NULL: the option takes no value. "[HZ]": it can do without, and has no short name. */
+	const char *metavar;
 	const char *help;
 	const char *preset; /* parsed before the command line; NULL: the field stays zero */
 	size_t offset;	    /* offset of its field in the command's struct */

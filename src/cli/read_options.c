@@ -9,6 +9,7 @@
 
 #include "answer/files.h"
 #include "answer/grouping.h"
+#include "answer/profile.h"
 
 #define JSON_HELP "print JSON"
 #define BOOT_HELP "answer for an earlier boot: -1 is the one before the latest"
@@ -23,7 +24,7 @@
 #define KEYS_HELP                                                                                  \
 	"name, service, process, thread, program,\ncommand, user, cgroup, container, host, "       \
 	"syscall,\nerrno, "                                                                        \
-	"file, peer, cause,\nwaker, device or event"
+	"file, peer, cause,\nwaker, device, event or function"
 
 static const char *const default_dirs[] = {DEFAULT_DIR};
 
@@ -106,6 +107,7 @@ int chunks_options_check(void *options, const struct operands *operands, struct 
 #define AT(field) offsetof(struct report_options, field)
 const char report_usage[] =
 	"[DIR|FILE...] [--by KEYS] [--sort KEY] [--from T] [--to T] [--limit N]\n"
+	"       [--flame FILE | --folded] [--of LIST]\n"
 	"       [--pid PIDS] [--tid TID] [--program NAME] [--command GLOB] [--service NAME]\n"
 	"       [--name GLOB] [--cgroup PATH] [--file GLOB] [--peer GLOB] [--syscall LIST]\n"
 	"       [--boot N] [--threads N] [--json | --json-lines]";
@@ -113,8 +115,15 @@ const char report_usage[] =
 const struct option report_option_table[] = {
 	{"by", 0, "KEYS", "a row per " KEYS_HELP ";\nor per pair, like process,file", NULL, AT(by),
 	 option_text},
+	{"flame", 0, "FILE", "write a flame graph of the functions, as SVG", NULL, AT(flame),
+	 option_text},
+	{"folded", 0, NULL, "print the stacks, folded, a line each", NULL, AT(folded), option_flag},
+	{"of", 0, "LIST",
+	 "functions of what: cpu (with record --sample), waits (with\nrecord --stacks), or causes "
+	 "of waits: disk,lock (default: cpu)",
+	 NULL, AT(of), option_text},
 	{"sort", 0, "KEY",
-	 "cpu, total, count, errors, p50, p95, p99, max or key\n"
+	 "cpu, total, callees, count, errors, p50, p95, p99, max or key\n"
 	 "(default: total; for processes and threads: cpu)",
 	 NULL, AT(sort), option_text},
 	{"from", 0, "T", FROM_HELP, NULL, AT(from), option_time},
@@ -171,6 +180,9 @@ int top_options_check(void *options, const struct operands *operands, struct err
 	int err = no_command(operands, e);
 
 	err = err ? err : by_check(o->by, &o->filter, e);
+	if (!err && o->by && strcmp(o->by, "function") == 0)
+		err = error_say(e, EINVAL,
+				"--by function is for 'fathom report': top takes no samples");
 	if (!err && o->sort)
 		err = word_check("sort", o->sort, sorts, e);
 	if (!err && operands->count > 1)
@@ -206,16 +218,41 @@ static int partial_range_refuse(struct error *e)
 			 "--from and --to to 'fathom map'");
 }
 
+static int functions_check(const struct report_options *o, struct error *e)
+{
+	u32 parts;
+
+	if (o->flame && o->folded)
+		return error_say(e, EINVAL, "--flame and --folded are two outputs: leave one out");
+	if ((o->flame || o->folded) && (o->json || (o->by && strcmp(o->by, "function"))))
+		return error_say(
+			e, EINVAL,
+			"--flame and --folded are of functions: leave out --by and --json");
+	if (!report_of_functions(o) && o->of)
+		return error_say(e, EINVAL,
+				 "--of is of functions: add --by function, --flame or --folded");
+	if (report_of_functions(o) && (o->filter.file || o->filter.peer || o->filter.syscall))
+		return error_say(e, EINVAL,
+				 "functions cannot be filtered by --file, --peer or --syscall");
+	if (o->of && profile_parts(o->of, &parts))
+		return error_say(e, EINVAL,
+				 "--of cannot be '%s'; it is cpu, waits, or causes of waits like "
+				 "disk,lock",
+				 o->of);
+	return 0;
+}
+
 int report_options_check(void *options, const struct operands *operands, struct error *e)
 {
-	static const char *const sorts[] = {"cpu", "total", "count", "errors", "p50",
-					    "p95", "p99",   "max",   "key",    NULL};
+	static const char *const sorts[] = {"cpu", "total", "callees", "count", "errors", "p50",
+					    "p95", "p99",   "max",     "key",	NULL};
 	struct report_options *o = options;
 	int err = no_command(operands, e);
 
 	err = err ? err : by_check(o->by, &o->filter, e);
 	if (!err && o->sort)
 		err = word_check("sort", o->sort, sorts, e);
+	err = err ? err : functions_check(o, e);
 	if (!err && time_points_cross(&o->from, &o->to))
 		err = error_say(e, EINVAL, "--from must lie before --to");
 	o->dirs = operands->count ? (const char *const *)operands->items : default_dirs;

@@ -5,6 +5,8 @@
 #ifndef CLI_READ_OPTIONS_H
 #define CLI_READ_OPTIONS_H
 
+#include <string.h>
+
 #include "cli/filter_options.h"
 #include "cli/option.h"
 #include "cli/record_options.h"
@@ -57,7 +59,10 @@ struct report_options {
 	struct filter_options filter;
 	uint64_t limit; /* rows; 0: all */
 	int boot;
-	uint64_t threads; /* that read chunks; 0: one for each CPU */
+	uint64_t threads;  /* that read chunks; 0: one for each CPU */
+	const char *flame; /* write a flame graph to this file; NULL: no */
+	bool folded;	   /* write folded stacks */
+	const char *of;	   /* what functions are of; NULL: what ran on the CPUs */
 	bool json;
 	bool json_lines;
 	const char *const *dirs; /* set by the check: operands, or the default; borrowed */
@@ -68,6 +73,12 @@ extern const struct option report_option_table[];
 extern const char report_usage[];
 int report_options_check(void *options, const struct operands *operands, struct error *e);
 void report_options_release(void *options);
+
+/* Whether functions are asked for: by rows, as a flame graph, or as folded stacks. */
+static inline bool report_of_functions(const struct report_options *o)
+{
+	return o->flame || o->folded || (o->by && strcmp(o->by, "function") == 0);
+}
 
 struct trace_options {
 	const char *trace_id; /* set by the check: 32 hex digits, NULL: not given */

@@ -200,7 +200,9 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	r->spans_only = o->spans_only;
 	r->no_calls = o->detail.waits;
 	r->no_bytes = o->detail.waits && !o->detail.bytes;
-	r->stacks_min_ns = o->stacks_min_ns;
+	r->stacks_min_ns = o->stacks.min_ns;
+	r->sample_hz = o->sample.hz;
+	r->stack_bytes = o->stacks.bytes > o->sample.bytes ? o->stacks.bytes : o->sample.bytes;
 	r->flight = o->flight;
 	r->events = (const char *const *)o->events.data;
 	r->event_count = o->events.count;

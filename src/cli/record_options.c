@@ -11,7 +11,8 @@
 const char record_usage[] =
 	"[-o DIR] [-d TIME] [-a] [-p PID]... [--cgroup PATH]... [--rotate LIMITS]\n"
 	"       [--keep LIMITS] [--event S:N]... [--detail LEVEL] [--syscalls LIST]\n"
-	"       [--spans-only] [--stacks MIN] [--flight] [--compress] [--buffer SIZE] [--on-chunk "
+	"       [--spans-only] [--stacks MIN] [--sample [HZ]] [--flight] "
+	"[--compress] [--buffer SIZE] [--on-chunk "
 	"CMD]\n"
 	"       [-- CMD ARG...]";
 
@@ -41,8 +42,15 @@ const struct option record_option_table[] = {
 	 AT(syscalls), option_syscalls},
 	{"spans-only", 0, NULL, "record kernel events only while a thread has an active span", NULL,
 	 AT(spans_only), option_flag},
-	{"stacks", 0, "MIN", "record kernel and user stacks of waits longer than this", NULL,
-	 AT(stacks_min_ns), option_duration},
+	{"stacks", 0, "MIN",
+	 "record kernel and user stacks of waits longer than this;\n5ms,4K: and so much of each "
+	 "user stack (default: 512 bytes)",
+	 NULL, AT(stacks), option_stacks},
+	{"sample", 0, "[HZ]",
+	 "record what each CPU runs, with its stacks, so many times a\nsecond (default: 99); "
+	 "99,4K: "
+	 "and so much of each user stack",
+	 NULL, AT(sample), option_sample},
 	{"flight", 0, NULL, "keep only the newest records, in memory, for\n'fathom snapshot'", NULL,
 	 AT(flight), option_flag},
 	{"compress", 0, NULL, "compress sealed chunks", NULL, AT(compress), option_flag},
@@ -159,6 +167,67 @@ int option_detail(void *field, const char *text, struct error *e)
 		return error_say(e, EINVAL, "is none of calls, waits and waits,bytes");
 	*(struct option_detail *)field = detail;
 	return 0;
+}
+
+#define STACK_BYTES_MAX (STACK_WORDS_MAX * 8)
+#define STACK_BYTES_STEP 64
+
+/* How much of each user stack is recorded. */
+static int stack_size(uint64_t *bytes, const char *text, struct error *e)
+{
+	uint64_t size = 0;
+	int err = option_size(&size, text, e);
+
+	if (err)
+		return err;
+	if (size > STACK_BYTES_MAX)
+		return error_say(e, EINVAL, "asks for more of a stack than %dK",
+				 STACK_BYTES_MAX / 1024);
+	*bytes = (size + STACK_BYTES_STEP - 1) / STACK_BYTES_STEP * STACK_BYTES_STEP;
+	return 0;
+}
+
+int option_stacks(void *field, const char *text, struct error *e)
+{
+	struct option_stacks stacks = {0};
+	const char *comma = strchr(text, ',');
+	char min[32];
+	int err;
+
+	if (comma && (size_t)(comma - text) >= sizeof(min))
+		return error_say(e, EINVAL, "is too long");
+	snprintf(min, sizeof(min), "%.*s", comma ? (int)(comma - text) : 31, text);
+	err = option_duration(&stacks.min_ns, comma ? min : text, e);
+	if (!err && comma)
+		err = stack_size(&stacks.bytes, comma + 1, e);
+	if (!err)
+		*(struct option_stacks *)field = stacks;
+	return err;
+}
+
+#define SAMPLE_HZ 99 /* no multiple of what programs do in a second */
+#define SAMPLE_HZ_MAX 10000
+
+int option_sample(void *field, const char *text, struct error *e)
+{
+	struct option_sample sample = {.hz = SAMPLE_HZ};
+	size_t digits = text ? strspn(text, "0123456789") : 0;
+	int err = 0;
+
+	if (text && digits && (!text[digits] || text[digits] == ',')) {
+		sample.hz = strtoull(text, NULL, 10);
+		text += digits + (text[digits] == ',');
+		if (!*text && text[-1] != ',')
+			text = NULL;
+	}
+	if (!sample.hz || sample.hz > SAMPLE_HZ_MAX)
+		return error_say(e, EINVAL, "is not a number of samples a second from 1 to %d",
+				 SAMPLE_HZ_MAX);
+	if (text)
+		err = stack_size(&sample.bytes, text, e);
+	if (!err)
+		*(struct option_sample *)field = sample;
+	return err;
 }
 
 int option_events(void *field, const char *text, struct error *e)

@@ -24,6 +24,21 @@ int option_events(void *field, const char *text, struct error *e);
 int option_syscalls(void *field, const char *text, struct error *e);
 int option_detail(void *field, const char *text, struct error *e); /* struct option_detail */
 
+/* "5ms" or "5ms,4K": what waits, and how much of each user stack */
+struct option_stacks {
+	uint64_t min_ns; /* 0: no stacks of waits */
+	uint64_t bytes;	 /* 0: not given */
+};
+
+/* "", "99", "99,4K" or "4K": how often, and how much of each user stack */
+struct option_sample {
+	uint64_t hz;	/* 0: no samples */
+	uint64_t bytes; /* 0: not given */
+};
+
+int option_stacks(void *field, const char *text, struct error *e); /* struct option_stacks */
+int option_sample(void *field, const char *text, struct error *e); /* struct option_sample */
+
 /* How much is recorded. All false: each call. */
 struct option_detail {
 	bool given;  /* by the user; else record_options_check() chooses */
@@ -44,7 +59,8 @@ struct record_options {
 	struct option_syscalls syscalls;
 	bool spans_only;
 	struct option_detail detail;
-	uint64_t stacks_min_ns; /* 0: no stacks */
+	struct option_stacks stacks;
+	struct option_sample sample;
 	bool flight;
 	bool compress;
 	uint64_t buffer_bytes; /* 0: the capture's own default */

@@ -9,6 +9,7 @@
 #include "cli/json_file.h"
 #include "cli/progress.h"
 #include "cli/read_options.h"
+#include "cli/report_functions.h"
 #include "cli/report_text.h"
 
 /* Prints a row a line. What the answer lacks is told beside it. */
@@ -49,17 +50,27 @@ static int report_run(const void *fields, const struct operands *operands, struc
 				      .notice = progress_line_notice(&line),
 				      .from = o->from,
 				      .to = o->to};
-	const struct report_choice choice = {
-		.by = o->by, .sort = o->sort, .limit = o->limit, .filter = filter_of(&o->filter)};
+	const struct filter filter = filter_of(&o->filter);
+	const struct profile_choice profile = report_profile_choice(o, &filter);
+	const struct report_choice choice = {.by = o->by,
+					     .sort = o->sort,
+					     .limit = o->limit,
+					     .filter = filter,
+					     .profile = &profile};
 	struct rows rows = {0};
 	struct report report;
 	struct sources sources;
 	int err;
 
 	from.sums = report_sums(&choice);
+	from.spans = report_of_functions(o) && profile.parts;
 	err = sources_load(&from, &sources, e);
 	progress_line_end(&line);
-	if (!err) {
+	if (!err && report_of_functions(o))
+		err = report_profile_check(o, &profile, &sources, e);
+	if (!err && (o->flame || o->folded)) {
+		err = report_profile_write(o, &profile, &sources, e);
+	} else if (!err) {
 		err = report_make(&report, &rows, &sources, &choice);
 		if (err)
 			error_set(e, err, "cannot sum up the rows");
@@ -83,7 +94,8 @@ const struct command command_report = {
 		"sum to the total exactly; time that was not seen is \"unknown\".",
 	.examples = "  fathom report\n"
 		    "  fathom report --by syscall --sort p99\n"
-		    "  fathom report --by thread --json fathom.data | jq .rows[0]\n",
+		    "  fathom report --by thread --json fathom.data | jq .rows[0]\n"
+		    "  fathom report --flame cpu.svg\n",
 	.options = report_option_table,
 	.options_bytes = sizeof(struct report_options),
 	.check = report_options_check,

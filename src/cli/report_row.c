@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cli/bar.h"
 #include "cli/command_text.h"
 
@@ -110,13 +111,17 @@ char *row_numbers(const struct row *row, int most)
 	char *text = NULL;
 	size_t size = 0;
 	struct terminal memory = {.file = open_memstream(&text, &size)};
+	char ns[UNITS_TEXT_BYTES];
 
 	if (!memory.file)
 		return NULL;
-	if (!(row->absent & ROW_NO_SPLIT))
+	if (!(row->absent & ROW_NO_SPLIT) && split_total(&row->time))
 		bar_percents(&memory, &row->time, parts_shown(row, most));
 	if (!(row->absent & ROW_NO_ERRORS) && row->errors)
 		errors_write(memory.file, row);
+	if (row->with_callees_ns)
+		fprintf(memory.file, "  %s with callees",
+			units_format_ns((int64_t)row->with_callees_ns, ns));
 	fclose(memory.file);
 	return text;
 }

@@ -104,7 +104,7 @@ static void frame_write(const struct terminal *t, const struct frame *frame, int
 static int below_write(const struct terminal *t, const struct trace_tree *tree,
 		       const struct span *span, int indent)
 {
-	size_t lines = span->events_count + span->frames_count;
+	size_t frames = span->frames_count + span->frames_cut, lines = span->events_count + frames;
 
 	for (size_t i = 0; i < lines; i++) {
 		struct terminal line = *t;
@@ -116,8 +116,10 @@ static int below_write(const struct terminal *t, const struct trace_tree *tree,
 			return -ENOMEM;
 		if (i < span->events_count)
 			event_write(&line, tree, &span->events[i], indent);
-		else
+		else if (i - span->events_count < span->frames_count)
 			frame_write(&line, &span->frames[i - span->events_count], indent);
+		else
+			fprintf(line.file, "%*s…", 2 * indent + 4, "");
 		if (fclose(line.file)) {
 			free(text);
 			return -ENOMEM;

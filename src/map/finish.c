@@ -325,6 +325,8 @@ int partial_finish(struct partial *p)
 	err = err ? err : sums_sort(&p->calls);
 	err = err ? err : sums_sort(&p->waits);
 	err = err ? err : sums_sort(&p->blocks);
+	samples_sort(&p->samples);
+	samples_sort(&p->wait_stacks);
 	err = err ? err : events_sort(p);
 	p->finished = !err;
 	return err;

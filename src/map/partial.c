@@ -43,6 +43,8 @@ void partial_free(struct partial *p)
 	sums_free(&p->waits);
 	sums_free(&p->blocks);
 	events_free(&p->events);
+	samples_free(&p->samples);
+	samples_free(&p->wait_stacks);
 	vec_free(&p->filters_told);
 	vec_free(&p->gaps);
 	vec_free(&p->gap_ends);

@@ -33,6 +33,7 @@
 #include "map/kernel/events.h"
 #include "map/kernel/kspans.h"
 #include "map/kernel/openings.h"
+#include "map/kernel/samples.h"
 #include "map/kernel/sums.h"
 #include "map/loss_index.h"
 #include "map/span/filters.h"
@@ -108,7 +109,9 @@ struct partial {
 	struct openings openings;     /* of files in calls, call_waits and waits */
 	struct sums blocks;	      /* of requests to disks: by device and process */
 	struct kevents events;
-	u64 lost[8];  /* by enum record_loss */
+	struct samples samples;	    /* of what ran on the CPUs */
+	struct samples wait_stacks; /* of the program, of long waits: samples_add_stack() */
+	u64 lost[8];		    /* by enum record_loss */
 	u64 fed;      /* records that the lives were told, not those that a merge left out */
 	u64 left_out; /* records, and lives of merged partials, that were left out: LIVES_MAX */
 	u32 cpus;     /* of the host; 0: not known */

@@ -283,7 +283,11 @@ static int detail_apply(struct partial *p, const struct record_head *r)
 /* A stack from before the instant of a checkpoint can explain waits behind it. */
 static int stack_apply(struct partial *p, const struct record_head *r)
 {
-	return p->options.spans || p->options.state_only ? facts_add(&p->facts, r) : 0;
+	int err = samples_add_stack(p, r);
+
+	if (err || (!p->options.spans && !p->options.state_only))
+		return err;
+	return facts_add(&p->facts, r);
 }
 
 /* A late record is of the recorder of its chunk, and counts from the begin of that. */
@@ -334,23 +338,41 @@ static int gap_apply(struct partial *p, const struct record_head *r)
 typedef int apply_fn(struct partial *, const struct record_head *);
 
 static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
-	[RECORD_switch] = switch_apply,	   [RECORD_waking] = waking_apply,
-	[RECORD_syscall] = syscall_apply,  [RECORD_fault] = fault_apply,
-	[RECORD_fork] = fork_apply,	   [RECORD_exec] = exec_apply,
-	[RECORD_exit] = exit_apply,	   [RECORD_thread] = thread_apply,
-	[RECORD_name] = fact_apply,	   [RECORD_process] = fact_apply,
-	[RECORD_fd] = fact_apply,	   [RECORD_socket] = fact_apply,
-	[RECORD_service] = fact_apply,	   [RECORD_clock] = fact_apply,
-	[RECORD_lost] = losses_add,	   [RECORD_gap] = gap_apply,
-	[RECORD_cgroup] = fact_apply,	   [RECORD_cgroup_attach] = attach_apply,
-	[RECORD_filter] = filter_apply,	   [RECORD_path] = detail_apply,
-	[RECORD_bytes] = detail_apply,	   [RECORD_uring] = urings_add,
-	[RECORD_block] = blocks_add,	   [RECORD_stack] = stack_apply,
-	[RECORD_mapping] = stack_apply,	   [RECORD_steal] = steal_apply,
-	[RECORD_event] = events_add,	   [RECORD_format] = events_add,
-	[RECORD_span_begin] = span_apply,  [RECORD_span_end] = span_apply,
-	[RECORD_span_attach] = span_apply, [RECORD_span_detach] = span_apply,
-	[RECORD_span_event] = span_apply,  [RECORD_span_attribute] = span_apply,
+	[RECORD_switch] = switch_apply,
+	[RECORD_waking] = waking_apply,
+	[RECORD_syscall] = syscall_apply,
+	[RECORD_fault] = fault_apply,
+	[RECORD_fork] = fork_apply,
+	[RECORD_exec] = exec_apply,
+	[RECORD_exit] = exit_apply,
+	[RECORD_thread] = thread_apply,
+	[RECORD_name] = fact_apply,
+	[RECORD_process] = fact_apply,
+	[RECORD_fd] = fact_apply,
+	[RECORD_socket] = fact_apply,
+	[RECORD_service] = fact_apply,
+	[RECORD_clock] = fact_apply,
+	[RECORD_lost] = losses_add,
+	[RECORD_gap] = gap_apply,
+	[RECORD_cgroup] = fact_apply,
+	[RECORD_cgroup_attach] = attach_apply,
+	[RECORD_filter] = filter_apply,
+	[RECORD_path] = detail_apply,
+	[RECORD_bytes] = detail_apply,
+	[RECORD_uring] = urings_add,
+	[RECORD_block] = blocks_add,
+	[RECORD_stack] = stack_apply,
+	[RECORD_mapping] = fact_apply,
+	[RECORD_sample] = samples_add,
+	[RECORD_steal] = steal_apply,
+	[RECORD_event] = events_add,
+	[RECORD_format] = events_add,
+	[RECORD_span_begin] = span_apply,
+	[RECORD_span_end] = span_apply,
+	[RECORD_span_attach] = span_apply,
+	[RECORD_span_detach] = span_apply,
+	[RECORD_span_event] = span_apply,
+	[RECORD_span_attribute] = span_apply,
 };
 
 bool record_is_of_span(const struct record_head *r)

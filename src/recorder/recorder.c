@@ -355,6 +355,8 @@ static int capture_begin(struct recorder *r, struct error *e)
 					.no_faults = o->no_calls,
 					.no_bytes = o->no_bytes,
 					.stacks_min_ns = o->stacks_min_ns,
+					.sample_hz = o->sample_hz,
+					.stack_bytes = o->stack_bytes,
 					.drop_capabilities = true,
 					.keep_capabilities = directory_capabilities(r) |
 							     settle_capabilities(r),

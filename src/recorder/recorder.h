@@ -31,7 +31,9 @@ struct recorder_options {
 	bool spans_only;
 	bool no_calls; /* no system calls and no page faults: the waits alone (--detail waits) */
 	bool no_bytes; /* no byte ranges of connections */
-	u64 stacks_min_ns;	    /* 0: no stacks */
+	u64 stacks_min_ns;	    /* 0: no stacks of waits */
+	u64 sample_hz;		    /* 0: no samples */
+	u64 stack_bytes;	    /* of user stacks; 0: default */
 	bool flight;		    /* write only what `fathom snapshot` asks for */
 	u64 buffer_bytes;	    /* 0: default */
 	struct limits rotate, keep; /* 0: none */

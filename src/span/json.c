@@ -98,6 +98,8 @@ static void frames_write(struct json *j, const struct span *span)
 		json_object_end(j);
 	}
 	json_array_end(j);
+	if (span->frames_cut)
+		json_bool(j, "stack_cut", true);
 }
 
 static void owner_write(struct json *j, const struct span *span)

@@ -53,7 +53,7 @@ struct frame {
 	const char *function; /* demangled */
 	const char *symbol;   /* as the file names it, if that differs from `function` */
 	uint64_t offset;      /* of the address in the function */
-	const char *file;     /* a path, "[kernel]", or the name of a kernel module in brackets */
+	const char *file;     /* a path, "[kernel]", a kernel module in brackets, "[jit]" */
 	uint64_t file_offset; /* of the address in the file */
 	bool kernel;
 };
@@ -89,6 +89,8 @@ struct span {
 	size_t links_count;
 	const struct frame *frames; /* the stack of a thread that waits, innermost call first */
 	size_t frames_count;
+	bool frames_cut; /* there are more callers, for which too little of the stack was recorded
+			  */
 };
 
 /* The attribute of that key, NULL if the span has none. */

@@ -12,10 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "elf/identity.h"
 
-#define FILES_MAX 256 /* open at once; then all are closed */
+#define FILES_MAX 256	    /* open at once; then all are closed */
+#define KNOWN_MAX (1 << 20) /* places; then all are forgotten */
 #define SEGMENTS_MAX 64
 #define REGISTER_FP 6 /* DWARF's numbers for x86-64 */
 #define REGISTER_SP 7
@@ -33,8 +35,20 @@ struct file {
 	int machine;
 };
 
+/* The answers for a place, which stacks ask for again and again. */
+struct known {
+	const struct file *file;
+	uint64_t offset;
+	bool has_symbol, has_frame;
+	int symbol_err, frame_err;
+	char *name; /* owned */
+	uint64_t in_function;
+	struct symbol_frame frame;
+};
+
 struct symbolizer {
 	struct bytes_map files; /* path, NUL, identity -> struct file, owned */
+	struct map known;	/* hash of file and offset -> struct known, owned */
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -57,11 +71,24 @@ static void file_free(struct file *f)
 	free(f);
 }
 
+static void known_forget(struct symbolizer *s)
+{
+	struct map_entry entry;
+	size_t at = 0;
+
+	while (map_next(&s->known, &at, &entry)) {
+		free(((struct known *)entry.value)->name);
+		free(entry.value);
+	}
+	map_free(&s->known);
+}
+
 static void files_forget(struct symbolizer *s)
 {
 	struct bytes_map_entry entry;
 	size_t at = 0;
 
+	known_forget(s);
 	while (bytes_map_next(&s->files, &at, &entry))
 		file_free(entry.value);
 	bytes_map_free(&s->files);
@@ -158,35 +185,48 @@ static struct file *file_get(struct symbolizer *s, const struct symbol_place *pl
 	return f;
 }
 
-/* Converts a place in a file to an address in its module. */
-static int place_find(struct symbolizer *s, const struct symbol_place *place, struct file **file,
-		      GElf_Addr *address)
+/* What is known of a place; a new one if nothing is. NULL: there is no memory. */
+static struct known *known_of(struct symbolizer *s, const struct file *f, uint64_t offset)
 {
-	struct file *f = file_get(s, place);
+	uint64_t h = hash_pair((uint64_t)(uintptr_t)f, offset);
+	struct known *known;
 
-	if (!f)
-		return -ENOMEM;
+	for (; (known = map_get(&s->known, h)); h++) /* two places may have one hash */
+		if (known->file == f && known->offset == offset)
+			return known;
+	if (s->known.count >= KNOWN_MAX)
+		known_forget(s);
+	known = calloc(1, sizeof(*known));
+	if (!known || map_put(&s->known, h, known)) {
+		free(known);
+		return NULL;
+	}
+	known->file = f;
+	known->offset = offset;
+	return known;
+}
+
+/* Converts a place in a file to an address in its module. */
+static int place_find(const struct file *f, uint64_t offset, GElf_Addr *address)
+{
 	for (size_t i = 0; f->dwfl && i < f->segment_count; i++) {
 		const struct segment *segment = &f->segments[i];
 
-		if (place->offset < segment->offset ||
-		    place->offset - segment->offset >= segment->size)
+		if (offset < segment->offset || offset - segment->offset >= segment->size)
 			continue;
-		*file = f;
-		*address = segment->address + (place->offset - segment->offset);
+		*address = segment->address + (offset - segment->offset);
 		return 0;
 	}
 	return -ENOENT;
 }
 
-int symbolizer_find(struct symbolizer *s, const struct symbol_place *place, struct symbol *symbol)
+static int symbol_read(const struct file *f, struct known *known)
 {
-	struct file *f;
 	GElf_Addr address;
 	GElf_Off offset;
 	GElf_Sym found;
 	const char *name;
-	int err = place_find(s, place, &f, &address);
+	int err = place_find(f, known->offset, &address);
 
 	if (err)
 		return err;
@@ -194,8 +234,24 @@ int symbolizer_find(struct symbolizer *s, const struct symbol_place *place, stru
 	/* a symbol without a size is only the nearest one */
 	if (!name || !name[0] || offset >= found.st_size)
 		return -ENOENT;
-	*symbol = (struct symbol){.name = name, .offset = offset};
-	return 0;
+	known->name = strdup(name);
+	known->in_function = offset;
+	return known->name ? 0 : -ENOMEM;
+}
+
+int symbolizer_find(struct symbolizer *s, const struct symbol_place *place, struct symbol *symbol)
+{
+	const struct file *f = file_get(s, place);
+	struct known *known = f ? known_of(s, f, place->offset) : NULL;
+
+	if (!known)
+		return -ENOMEM;
+	if (!known->has_symbol)
+		known->symbol_err = symbol_read(f, known);
+	known->has_symbol = known->symbol_err != -ENOMEM;
+	if (!known->symbol_err)
+		*symbol = (struct symbol){.name = known->name, .offset = known->in_function};
+	return known->symbol_err;
 }
 
 /* Whether the frame begins at a fixed distance from a register. */
@@ -235,15 +291,13 @@ static int frame_read(Dwarf_Frame *frame, struct symbol_frame *out)
 	return 0;
 }
 
-int symbolizer_frame(struct symbolizer *s, const struct symbol_place *place,
-		     struct symbol_frame *frame)
+static int frame_find(const struct file *f, struct known *known)
 {
-	struct file *f;
 	GElf_Addr address;
 	Dwarf_Addr bias;
 	Dwarf_CFI *cfi;
 	Dwarf_Frame *at = NULL;
-	int err = place_find(s, place, &f, &address);
+	int err = place_find(f, known->offset, &address);
 
 	if (err)
 		return err;
@@ -254,7 +308,23 @@ int symbolizer_frame(struct symbolizer *s, const struct symbol_place *place,
 		cfi = dwfl_module_dwarf_cfi(f->module, &bias);
 	if (!cfi || dwarf_cfi_addrframe(cfi, address - bias, &at))
 		return -ENOENT;
-	err = frame_read(at, frame);
+	err = frame_read(at, &known->frame);
 	free(at);
 	return err;
+}
+
+int symbolizer_frame(struct symbolizer *s, const struct symbol_place *place,
+		     struct symbol_frame *frame)
+{
+	const struct file *f = file_get(s, place);
+	struct known *known = f ? known_of(s, f, place->offset) : NULL;
+
+	if (!known)
+		return -ENOMEM;
+	if (!known->has_frame)
+		known->frame_err = frame_find(f, known);
+	known->has_frame = true;
+	if (!known->frame_err)
+		*frame = known->frame;
+	return known->frame_err;
 }

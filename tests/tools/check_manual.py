@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-HELP = re.compile(r"^  (?:(-\w),)?\s+(--[\w-]+)(?: ([A-Z][\w:]*))?(?=\s|$)", re.M)
+HELP = re.compile(r"^  (?:(-\w),)?\s+(--[\w-]+)(?: \[?([A-Z][\w:]*)\]?)?(?=\s|$)", re.M)
 PAGE = re.compile(r"^\.It (Fl .*)$", re.M)
 
 
@@ -46,7 +46,7 @@ def synopsis_differences(page, options):
     part = page.split("\n.Sh SYNOPSIS\n", 1)[1].split("\n.Sh ", 1)[0]
     letters = {letter: name for name, (letter, _) in options.items() if letter}
     shown = {"--help"}
-    for flag, metavar in re.findall(r"\bFl (-?[\w][\w-]*)(?: Ar ([A-Z][\w:]*))?", part):
+    for flag, metavar in re.findall(r"\bFl (-?[\w][\w-]*)(?: (?:Op )?Ar ([A-Z][\w:]*))?", part):
         name = letters.get("-" + flag, "-" + flag)
         shown.add(name)
         if name not in options:

@@ -13,11 +13,15 @@
 #include "capture/scope/scope.h"
 #include "capture/stack/kernel_symbols.h"
 #include "capture/stack/mapping_ids.h"
+#include "capture/stack/sampler.h"
 #include "capture/state.h"
 #include "programs.skel.h"
 
-#define STACK_PLACES 4	  /* enum stack_at of bpf/stack.h */
+#define STACK_PLACES 5	  /* enum stack_at of bpf/stack.h */
 #define RANGES_TOLD 16384 /* mappings that the kernel programs remember as told */
+#define LAYOUTS 4096	  /* processes of which they remember the mappings, for samples */
+#define WORD_BYTES 8
+#define SECOND_NS 1000000000ull
 
 static const struct capture_stream stacks_stream = {.kind = CAPTURE_STREAM_LIFE};
 
@@ -26,6 +30,8 @@ struct capture_stacks {
 	u8 *told;			/* for each of them: 1 if it was told */
 	struct mapping_ids *ids;	/* from capture_stacks_start() on */
 	struct bpf_link *links[2];	/* of programs_of() */
+	bool waits;			/* stacks of waits are recorded */
+	struct sampler *sampler;	/* NULL: no samples are taken */
 	u64 missed;			/* runs of the programs that the kernel skipped, as told */
 };
 
@@ -37,32 +43,65 @@ static size_t programs_of(const struct capture *c, struct bpf_program *list[2])
 	return 2;
 }
 
-int capture_stacks_open(struct capture_stacks **out, struct capture *c, u64 min_ns, struct error *e)
+static int tables_size(struct capture *c, const struct capture_options *options)
 {
 	struct programs *p = c->programs;
-	struct bpf_program *list[2];
-	struct capture_stacks *s;
-	int err;
+	int err = bpf_map__set_max_entries(p->maps.stack_ranges, RANGES_TOLD);
 
-	for (size_t i = programs_of(c, list); i-- > 0;)
-		bpf_program__set_autoload(list[i], min_ns != 0);
-	bpf_program__set_autoload(p->progs.stacks_open, min_ns != 0);
-	*out = NULL;
-	if (!min_ns)
-		return 0;
-	p->rodata->stack_min_ns = min_ns;
-	err = bpf_map__set_max_entries(p->maps.stack_ranges, RANGES_TOLD);
 	if (!err)
 		err = bpf_map__set_max_entries(p->maps.stack_scratches, STACK_PLACES);
 	if (!err)
 		err = bpf_map__set_max_entries(p->maps.mapping_scratches, STACK_PLACES);
-	s = err ? NULL : calloc(1, sizeof(*s));
-	if (!s)
-		return error_set(e, err ? err : ENOMEM, "cannot record stacks");
+	if (!err && options->sample_hz)
+		err = bpf_map__set_max_entries(p->maps.stack_layouts, LAYOUTS);
+	return err;
+}
+
+/* Chooses the programs, and tells them what to record. */
+static void programs_choose(struct capture *c, const struct capture_options *options)
+{
+	struct programs *p = c->programs;
+	struct bpf_program *list[2];
+	bool waits = options->stacks_min_ns;
+
+	for (size_t i = programs_of(c, list); i-- > 0;)
+		bpf_program__set_autoload(list[i], waits);
+	bpf_program__set_autoload(p->progs.stacks_open, waits);
+	bpf_program__set_autoload(p->progs.sample_take, options->sample_hz != 0);
+	p->rodata->stack_min_ns = options->stacks_min_ns;
+	if (options->sample_hz)
+		p->rodata->sample_period_ns = SECOND_NS / options->sample_hz;
+	if (options->stack_bytes)
+		p->rodata->stack_words = (u32)(options->stack_bytes / WORD_BYTES);
+}
+
+static int symbols_read(struct capture_stacks *s)
+{
 	s->symbols = kernel_symbols_read("/proc/kallsyms");
 	if (s->symbols)
 		s->told = calloc(kernel_symbols_count(s->symbols), 1);
-	if (s->symbols && !s->told) {
+	return s->symbols && !s->told ? -ENOMEM : 0;
+}
+
+int capture_stacks_open(struct capture_stacks **out, struct capture *c,
+			const struct capture_options *options, struct error *e)
+{
+	struct capture_stacks *s;
+	int err;
+
+	programs_choose(c, options);
+	*out = NULL;
+	if (!options->stacks_min_ns && !options->sample_hz)
+		return 0;
+	err = tables_size(c, options);
+	s = err ? NULL : calloc(1, sizeof(*s));
+	if (!s)
+		return error_set(e, err ? err : ENOMEM, "cannot record stacks");
+	s->waits = options->stacks_min_ns;
+	err = symbols_read(s);
+	if (!err && options->sample_hz)
+		err = sampler_new(&s->sampler, (u32)c->ring_count, options->sample_hz);
+	if (err) {
 		capture_stacks_close(s);
 		return error_set(e, ENOMEM, "cannot record stacks");
 	}
@@ -80,17 +119,29 @@ int capture_stacks_start(struct capture_stacks *s, struct capture *c, struct err
 	return s ? mapping_ids_open(&s->ids, c->drop_capabilities, e) : 0;
 }
 
+static int sampler_begin(struct capture_stacks *s, struct capture *c, struct error *e)
+{
+	int err = sampler_attach(s->sampler, c->programs->progs.sample_take);
+
+	if (err == -EACCES || err == -EPERM)
+		return error_say(
+			e, EPERM,
+			"cannot take samples: the kernel allows it with CAP_PERFMON, and on "
+			"some with kernel.perf_event_paranoid below 3");
+	return err ? capture_messages_fail(e, -err, "cannot take samples") : 0;
+}
+
 int capture_stacks_attach(struct capture_stacks *s, struct capture *c, struct error *e)
 {
 	struct bpf_program *list[2];
-	size_t count = s ? programs_of(c, list) : 0;
+	size_t count = s && s->waits ? programs_of(c, list) : 0;
 
 	for (size_t i = 0; i < count; i++) {
 		s->links[i] = bpf_program__attach(list[i]);
 		if (!s->links[i])
 			return capture_messages_fail(e, errno, "cannot attach what records stacks");
 	}
-	return 0;
+	return s && s->sampler ? sampler_begin(s, c, e) : 0;
 }
 
 void capture_stacks_detach(struct capture_stacks *s)
@@ -99,12 +150,25 @@ void capture_stacks_detach(struct capture_stacks *s)
 		bpf_link__destroy(s->links[i]);
 		s->links[i] = NULL;
 	}
+	if (s)
+		sampler_detach(s->sampler);
+}
+
+void capture_stacks_cpus(struct capture_stacks *s, struct capture *c)
+{
+	if (s && s->sampler)
+		(void)sampler_attach(s->sampler, c->programs->progs.sample_take);
+}
+
+bool capture_stacks_await_cpus(const struct capture_stacks *s)
+{
+	return s && s->sampler;
 }
 
 u64 capture_stacks_missed(struct capture_stacks *s, struct capture *c)
 {
 	struct bpf_program *list[2];
-	size_t count = s ? programs_of(c, list) : 0;
+	size_t count = s && s->waits ? programs_of(c, list) : 0;
 	u64 missed = 0, before = s ? s->missed : 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -125,6 +189,7 @@ void capture_stacks_close(struct capture_stacks *s)
 	if (!s)
 		return;
 	capture_stacks_detach(s);
+	sampler_free(s->sampler);
 	mapping_ids_close(s->ids);
 	kernel_symbols_free(s->symbols);
 	free(s->told);
@@ -133,11 +198,28 @@ void capture_stacks_close(struct capture_stacks *s)
 
 /* ---- the kernel's part ---- */
 
-static u64 frame_of(const struct record_stack *r, size_t i)
+/* The frames of the kernel in a record. */
+struct kernel_frames {
+	char *at; /* u64 each, not aligned */
+	size_t count;
+};
+
+static struct kernel_frames frames_of(struct record_head *head)
+{
+	struct record_stack *stack = (void *)head;
+	struct record_sample *sample = (void *)head;
+
+	if (head->kind == RECORD_sample)
+		return (struct kernel_frames){sample->frames, sample->kernel};
+	return (struct kernel_frames){stack->frames,
+				      stack->flags & STACK_KERNEL ? stack->frames_len / 8u : 0};
+}
+
+static u64 frame_of(const struct kernel_frames *frames, size_t i)
 {
 	u64 address;
 
-	memcpy(&address, r->frames + 8 * i, sizeof(address));
+	memcpy(&address, frames->at + 8 * i, sizeof(address));
 	return address;
 }
 
@@ -169,19 +251,19 @@ static int function_tell(struct capture *c, const struct capture_sink *sink,
 int capture_stacks_names(struct capture_stacks *s, struct capture *c,
 			 const struct capture_sink *sink, const struct record_head *head)
 {
-	const struct record_stack *r = (const void *)head;
+	struct kernel_frames frames = frames_of((struct record_head *)head);
 	struct kernel_function f;
 	int err = 0;
 
-	if (!s || !(r->flags & STACK_KERNEL))
+	if (!s || !frames.count)
 		return 0;
 	if (!s->symbols) {
 		c->counts.incomplete++;
-		return 1;
+		return head->kind == RECORD_stack;
 	}
-	for (size_t i = 0; i < r->frames_len / 8u && !err; i++) {
+	for (size_t i = 0; i < frames.count && !err; i++) {
 		/* a return address can be behind its function, if that ends with the call */
-		if (kernel_symbols_find(s->symbols, frame_of(r, i) - (i > 0), &f) ||
+		if (kernel_symbols_find(s->symbols, frame_of(&frames, i) - (i > 0), &f) ||
 		    s->told[f.number])
 			continue;
 		s->told[f.number] = 1;
@@ -190,24 +272,38 @@ int capture_stacks_names(struct capture_stacks *s, struct capture *c,
 	return err;
 }
 
+/* Leaves out the frames of the kernel, whose functions are not known. */
+static void kernel_leave_out(struct record_sample *r)
+{
+	size_t bytes = (size_t)r->kernel * 8;
+
+	memmove(r->frames, r->frames + bytes, r->frames_len - bytes);
+	r->frames_len -= (u16)bytes;
+	r->kernel = 0;
+}
+
 int capture_stacks_record(struct capture_stacks *s, const struct capture_sink *sink,
 			  const struct capture_stream *stream, const struct record_head *head)
 {
-	const struct record_stack *r = (const void *)head;
 	union {
-		struct record_stack r;
+		struct record_head head;
+		struct record_sample sample;
 		u8 slots[RECORD_MAX_SLOTS * RECORD_SLOT_BYTES];
 	} copy;
+	struct kernel_frames frames;
 
-	if (!s || !(r->flags & STACK_KERNEL))
+	if (!s || !frames_of((struct record_head *)head).count)
 		return sink->record(sink->arg, stream, head);
 	memcpy(&copy, head, (size_t)head->slots * RECORD_SLOT_BYTES);
-	for (size_t i = 0; i < r->frames_len / 8u; i++) {
-		u64 linked = kernel_symbols_linked(s->symbols, frame_of(r, i));
+	frames = frames_of(&copy.head);
+	if (!s->symbols)
+		kernel_leave_out(&copy.sample);
+	for (size_t i = 0; i < frames.count && s->symbols; i++) {
+		u64 linked = kernel_symbols_linked(s->symbols, frame_of(&frames, i));
 
-		memcpy(copy.r.frames + 8 * i, &linked, sizeof(linked));
+		memcpy(frames.at + 8 * i, &linked, sizeof(linked));
 	}
-	return sink->record(sink->arg, stream, &copy.r.head);
+	return sink->record(sink->arg, stream, &copy.head);
 }
 
 /* ---- mapped files ---- */
@@ -247,7 +343,8 @@ int capture_stacks_settle(struct capture_stacks *s, struct capture *c,
 int capture_stacks_open_waits(struct capture_stacks *s, struct capture *c,
 			      const struct capture_sink *sink)
 {
-	int err = s ? capture_iterator_run(c, sink, c->programs->progs.stacks_open, 0) : 0;
+	int err = s && s->waits ? capture_iterator_run(c, sink, c->programs->progs.stacks_open, 0)
+				: 0;
 
 	return err > 0 ? 0 : err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks of long waits (bpf/stack.h), on their way to the sink. Functions of the kernel are told by
- * name, and mapped files with their identity.
+ * Stacks of long waits and of samples (bpf/stack.h), on their way to the sink. Functions of the
+ * kernel are told by name, and mapped files with their identity.
  *
  * All functions take NULL, if no stacks are recorded. Those with a sink return 0 or its result.
  */
@@ -12,9 +12,12 @@
 
 struct capture_stacks;
 
-/* Before the programs are loaded. *out becomes NULL if min_ns is 0. 0 or a negative errno. */
-int capture_stacks_open(struct capture_stacks **out, struct capture *c, u64 min_ns,
-			struct error *e);
+/*
+ * Before the programs are loaded. *out becomes NULL if the options ask for no stacks. 0 or a
+ * negative errno.
+ */
+int capture_stacks_open(struct capture_stacks **out, struct capture *c,
+			const struct capture_options *options, struct error *e);
 
 /* False if stacks of the kernel are left out, since /proc/kallsyms shows no addresses. */
 bool capture_stacks_of_kernel(const struct capture_stacks *s);
@@ -27,17 +30,32 @@ void capture_stacks_close(struct capture_stacks *s);
 int capture_stacks_attach(struct capture_stacks *s, struct capture *c, struct error *e);
 void capture_stacks_detach(struct capture_stacks *s);
 
+/*
+ * Follows CPUs that come and go, whose samples are taken from then on. Without CAP_PERFMON it does
+ * nothing.
+ */
+void capture_stacks_cpus(struct capture_stacks *s, struct capture *c);
+
+/* Whether a CPU can come later on which samples are to be taken. */
+bool capture_stacks_await_cpus(const struct capture_stacks *s);
+
 /* Returns how many runs of these programs the kernel skipped since the last call. */
 u64 capture_stacks_missed(struct capture_stacks *s, struct capture *c);
 
+/* Whether a record has a stack: it is one of a wait, or a sample. */
+static inline bool capture_stacks_has(const struct record_head *r)
+{
+	return r->kind == RECORD_stack || r->kind == RECORD_sample;
+}
+
 /*
- * Tells the functions of the kernel in a stack record that were not told before. 1: the record must
- * not be handed on. Without functions it would only reveal where the kernel was loaded.
+ * Tells the functions of the kernel in a record with a stack that were not told before. 1: the
+ * record must not be handed on. Without functions it would only reveal where the kernel was loaded.
  */
 int capture_stacks_names(struct capture_stacks *s, struct capture *c,
 			 const struct capture_sink *sink, const struct record_head *r);
 
-/* Hands a stack record on, with linked addresses instead of those of the running kernel. */
+/* Hands such a record on, with linked addresses instead of those of the running kernel. */
 int capture_stacks_record(struct capture_stacks *s, const struct capture_sink *sink,
 			  const struct capture_stream *stream, const struct record_head *r);
 

@@ -139,8 +139,9 @@ struct fact_clock {
 struct fact_stack {
 	u64 time_ns, since_ns;
 	u32 tid, pid;
-	u32 flags;	   /* STACK_* */
+	u32 flags;	   /* STACK_KERNEL or STACK_USER */
 	u32 frames, words; /* how many of each */
+	bool cut;	   /* there may be more callers than these lead to */
 	u64 *addresses;	   /* the frames, innermost first, then the words; owned */
 };
 

@@ -347,6 +347,27 @@ static const struct fact_mapping *kernel_mapping(const struct partial *p, u64 ad
 	return n > 0 && list[n - 1].pid == 0 && address < list[n - 1].end ? &list[n - 1] : NULL;
 }
 
+/* A compiler in the program reuses its memory: what it put there last holds. */
+static bool mapping_is_jit(const struct fact_mapping *m)
+{
+	return strcmp(m->path, RECORD_MAPPING_JIT) == 0;
+}
+
+/* The first mapping there that was told later of the same program, from number n on. */
+static const struct fact_mapping *mapping_later(const struct partial *p, size_t n, u32 pid,
+						u64 since_ns, u64 address)
+{
+	const struct fact_mapping *list = p->facts.mappings.data;
+
+	for (; n < p->facts.mappings.count && list[n].pid == pid; n++) {
+		const struct fact_mapping *m = &list[n];
+
+		if (address >= m->begin && address < m->end)
+			return mappings_image(&p->facts, pid, m->since_ns) == since_ns ? m : NULL;
+	}
+	return NULL;
+}
+
 const struct fact_mapping *query_mapping(const struct partial *p, const struct fact_stack *stack,
 					 u64 address)
 {
@@ -355,6 +376,7 @@ const struct fact_mapping *query_mapping(const struct partial *p, const struct f
 	size_t n = COUNT_BEFORE(&p->facts.mappings, e,
 				e->pid < pid || (e->pid == pid && e->since_ns <= stack->time_ns));
 	u64 since = mappings_image(&p->facts, pid, stack->time_ns);
+	size_t later = n;
 
 	if (stack->flags & STACK_KERNEL)
 		return kernel_mapping(p, address);
@@ -363,9 +385,11 @@ const struct fact_mapping *query_mapping(const struct partial *p, const struct f
 
 		if (address < m->begin || address >= m->end)
 			continue;
+		if (!found && mapping_is_jit(m))
+			return m;
 		if (found && (m->begin != found->begin))
 			return NULL;
 		found = found ? found : m;
 	}
-	return found;
+	return found ? found : mapping_later(p, later, pid, since, address);
 }

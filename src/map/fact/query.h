@@ -138,7 +138,8 @@ const struct fact_stack *query_stack(const struct partial *p, u32 flags, u32 tid
 
 /*
  * The mapping in which an address of a stack lay; NULL: that is not sure, since mappings overlap
- * and nothing tells which of them was gone.
+ * and nothing tells which of them was gone. One that was told later of the same program, where none
+ * was told before, is the one.
  */
 const struct fact_mapping *query_mapping(const struct partial *p, const struct fact_stack *stack,
 					 u64 address);

@@ -156,6 +156,8 @@ static void archive_whole(struct archive *a, struct partial *p)
 	archive_set(a, &p->unsure, archive_unsure);
 	whole_sums(a, p);
 	whole_events(a, p);
+	samples_archive(a, &p->samples);
+	samples_archive(a, &p->wait_stacks);
 	whole_kernel_spans(a, p);
 	archive_cuts(a, p);
 	archive_losses(a, p);

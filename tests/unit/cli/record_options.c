@@ -31,10 +31,37 @@ TEST(everything_at_once)
 	CHECK_STR(o.events.data[0], "sched:*");
 	CHECK_EQ(o.events.count, 2);
 	CHECK(o.spans_only && o.compress && !o.flight && !o.all);
-	CHECK_EQ(o.stacks_min_ns, 10000000);
+	CHECK_EQ(o.stacks.min_ns, 10000000);
+	CHECK(!o.stacks.bytes && !o.sample.hz);
 	CHECK_EQ(o.buffer_bytes, 64 << 20);
 	CHECK_STR(o.on_chunk, "true");
 	CHECK_STR(parse_operands.command[1], "-l");
+}
+
+TEST(samples_and_how_much_of_each_stack)
+{
+	CHECK_EQ(parsed("--sample"), 0);
+	CHECK(o.sample.hz == 99 && !o.sample.bytes);
+	CHECK_EQ(parsed("--sample -- ls"), 0);
+	CHECK_EQ(o.sample.hz, 99);
+	CHECK_EQ(parsed("--sample -d 1s"), 0);
+	CHECK_EQ(o.sample.hz, 99);
+	CHECK_EQ(parsed("--sample 199 -- ls"), 0);
+	CHECK_EQ(o.sample.hz, 199);
+	CHECK_EQ(parsed("--sample=49,4K -- ls"), 0);
+	CHECK(o.sample.hz == 49 && o.sample.bytes == 4096);
+	CHECK_EQ(parsed("--sample 4K"), 0);
+	CHECK(o.sample.hz == 99 && o.sample.bytes == 4096);
+	CHECK_EQ(parsed("--stacks 5ms,1K"), 0);
+	CHECK(o.stacks.min_ns == 5000000 && o.stacks.bytes == 1024);
+	CHECK_EQ(parsed("--sample 0"), -EINVAL);
+	CHECK_EQ(parsed("--sample 10001"), -EINVAL);
+	CHECK_EQ(parsed("--sample=often"), -EINVAL);
+	CHECK_EQ(parsed("--sample 99,"), -EINVAL);
+	CHECK_EQ(parsed("--sample 99,16K"), -EINVAL);
+	CHECK_EQ(parsed("--stacks 5ms,"), -EINVAL);
+	CHECK_EQ(parsed("--stacks 4K"), -EINVAL);
+	CHECK_EQ(parsed("--stacks 5ms,9K"), -EINVAL);
 }
 
 TEST(the_whole_host_unless_told_otherwise)

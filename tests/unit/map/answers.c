@@ -383,9 +383,9 @@ static void print_stack(FILE *out, const struct partial *p, u32 flags, const str
 
 	if (!s || k->kind != KSPAN_WAIT)
 		return;
-	fprintf(out, "  stack %u since %llu told %llu, %u and %u:", s->flags,
+	fprintf(out, "  stack %u since %llu told %llu, %u and %u%s:", s->flags,
 		(unsigned long long)s->since_ns, (unsigned long long)s->time_ns, s->frames,
-		s->words);
+		s->words, s->cut ? ", cut" : "");
 	for (u32 i = 0; i < s->frames + s->words; i++) {
 		const struct fact_mapping *m = query_mapping(p, s, s->addresses[i]);
 
@@ -422,6 +422,24 @@ static void print_kspan(FILE *out, const struct partial *p, const struct kspan *
 	print_told_once(out, p, k);
 	print_stack(out, p, STACK_KERNEL, k);
 	print_stack(out, p, STACK_USER, k);
+}
+
+static void print_samples(FILE *out, const char *what, const struct samples *samples)
+{
+	for (size_t i = 0; i < samples->list.count; i++) {
+		const struct sample_sum *sum = &samples->list.data[i];
+		const struct sample_key *key = &sum->key;
+
+		fprintf(out,
+			"%s %u of %u, %u+%u+%u, flags %u, %llu times, %llu ns, last %llu:", what,
+			key->tid, key->pid, key->kernel, key->user, key->words, key->flags,
+			(unsigned long long)sum->count, (unsigned long long)sum->ns,
+			(unsigned long long)sum->last_ns);
+		for (u16 at = 0; at < key->bytes; at++)
+			fprintf(out, "%02x", (u8)key->frames[at]);
+		print_context(out, &key->ctx);
+		fputc('\n', out);
+	}
 }
 
 static void print_life(FILE *out, const struct partial *p, const struct life *l)
@@ -638,6 +656,8 @@ char *answers(struct partial *p, const struct simulation *s)
 	print_sums(out, "block", &p->blocks);
 	print_spans(out, p);
 	print_events(out, p, true);
+	print_samples(out, "sample", &p->samples);
+	print_samples(out, "stack of a wait", &p->wait_stacks);
 	print_fd_names(out, p);
 	print_facts(out, &p->facts);
 	print_traffic(out, p);

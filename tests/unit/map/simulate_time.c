@@ -29,12 +29,30 @@ static const struct call calls[] = {
 #define CALLS 4
 #define CALL_EXECVE (&calls[CALLS])
 
+/* A sample of what runs, in one of a few stacks. */
+static void tells_sample(struct actor *a)
+{
+	struct record_sample r = {.head = head_of(a),
+				  .flags = STACK_PACKED | STACK_KERNEL | STACK_USER,
+				  .kernel = 1,
+				  .user = 1,
+				  .words = 3,
+				  .period_ns = 10};
+	u64 frames[] = {5, a->now % 3, 1 << 1, 4096 * (a->now % 5 % 2)};
+
+	r.frames_len = sizeof(frames);
+	memcpy(r.frames, frames, sizeof(frames));
+	actor_emit(a, &r, sizeof(r), RECORD_sample, a->now);
+}
+
 void actor_enters(struct actor *a)
 {
 	struct record_switch sw = {.next_tid = a->thread->tid};
 
 	actor_emit(a, &sw, sizeof(sw), RECORD_switch, a->now);
 	a->on_since = a->now;
+	if (a->now % 8 == 0)
+		tells_sample(a);
 }
 
 void actor_leaves(struct actor *a, u8 state, u8 mode, u64 visit, const struct call *call)
@@ -101,6 +119,10 @@ static void tells_stack(struct actor *a, u64 since_ns)
 	r.frames_len = 16;
 	memcpy(r.frames, &address, 8);
 	memcpy(r.frames + 8, &a->now, 8);
+	if (flags & STACK_USER && a->now % 3) { /* two frames and no word */
+		r.flags |= STACK_PACKED | (a->now % 2 ? STACK_CUT : 0);
+		r.words = 2u << 16;
+	}
 	if (simulation_random(a->s, 2))
 		actor_emit(a, &m, sizeof(m), RECORD_mapping, a->now);
 	actor_emit(a, &r, sizeof(r), RECORD_stack, a->now);

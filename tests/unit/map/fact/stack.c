@@ -87,10 +87,12 @@ TEST(an_address_lies_in_what_was_mapped_then)
 	mapping(p, 500, 0x1000, 0x3000, "/two");
 	mapping(p, 700, 0x2000, 0x4000, "/three");
 	CHECK_EQ(partial_finish(p), 0);
-	CHECK_STR(mapped(p, 90, 0x1000), "none");
+	/* a sample can come before its mapping is looked up */
+	CHECK_STR(mapped(p, 90, 0x1000), "/one");
 	CHECK_STR(mapped(p, 200, 0x1000), "/one");
 	CHECK_STR(mapped(p, 200, 0x2fff), "/one");
-	CHECK_STR(mapped(p, 200, 0x3000), "none");
+	CHECK_STR(mapped(p, 200, 0x3000), "/three");
+	CHECK_STR(mapped(p, 200, 0x4000), "none");
 	CHECK_STR(mapped(p, 600, 0x2fff), "/two");
 	/* two that lap over: either may be there */
 	CHECK_STR(mapped(p, 800, 0x2fff), "none");
@@ -110,8 +112,22 @@ TEST(an_exec_takes_all_mappings_away)
 	mapping(p, 400, 0x8000, 0x9000, "/two");
 	CHECK_EQ(partial_finish(p), 0);
 	CHECK_STR(mapped(p, 200, 0x1000), "/one");
+	CHECK_STR(mapped(p, 200, 0x8000), "none");
 	CHECK_STR(mapped(p, 500, 0x1000), "none");
 	CHECK_STR(mapped(p, 500, 0x8000), "/two");
+	partial_free(p);
+}
+
+/* A compiler in the program puts other code where it had some. */
+TEST(of_code_made_at_run_time_the_last_holds)
+{
+	struct partial *p = begin();
+
+	mapping(p, 100, 0x1000, 0x2000, "[jit]");
+	mapping(p, 500, 0x1800, 0x2800, "[jit]");
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_STR(mapped(p, 200, 0x1900), "[jit]");
+	CHECK_STR(mapped(p, 600, 0x1900), "[jit]");
 	partial_free(p);
 }
 
