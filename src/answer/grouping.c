@@ -9,6 +9,7 @@
 #include "answer/group.h"
 #include "answer/profile.h"
 #include "map/fact/query.h"
+#include "map/span/filters.h"
 
 /* ---- the choice ---- */
 
@@ -170,6 +171,8 @@ static int row_begin(struct filling *f, const struct subject *s, struct row *row
 		return -ENOMEM;
 	if (f->by->of == OF_LIFE || f->parts || f->by->of == OF_WAIT)
 		row->absent |= ROW_NO_ERRORS;
+	if (f->by->of == OF_CALL && partial_filters(s->p, 0, UINT64_MAX) & FILTER_CALLS)
+		row->absent |= ROW_NO_ERRORS; /* a wait does not tell, a call does */
 	if (f->by->of == OF_LIFE && !f->parts)
 		row->absent |= ROW_OF_LIVES;
 	if (f->by->of == OF_FUNCTION)
@@ -241,6 +244,8 @@ static int sum_add(struct filling *f, struct subject *s)
 	err = group_find(f, s, &g);
 	if (!err && g && s->kind == OF_CALL && sum_error(s->sum->key))
 		err = group_add_errno(g, sum_error(s->sum->key), s->sum->errors);
+	if (g && s->sum->errors)
+		g->row.absent &= ~(unsigned int)ROW_NO_ERRORS;
 	return err || !g ? err : group_add_sum(g, s->sum);
 }
 

@@ -143,6 +143,7 @@ def calls_are_counted_where_they_slept():
     equal(calls["detail"], "waits", "detail of the report")
     rows = {row["key"]: row for row in calls["rows"]}
     check(not {"getpid", "fstat", "newfstatat"} & set(rows), f"calls that did not sleep: {rows.keys()}")
+    check(all("errors" not in row for row in calls["rows"]), "errors, which a wait does not tell")
     check(18 <= rows["clock_nanosleep"]["count"] <= 40, f"{rows['clock_nanosleep']}")
     equal(rows["clock_nanosleep"]["time"]["cpu_ns"], 0, "time on a CPU in a wait")
     files = {row["key"]: row for row in fathom.report(recording, "file")["rows"]}
