@@ -99,9 +99,13 @@ const char *grouping_default(const struct partial *p, const struct filter *filte
 		return "name";
 	if (filter_of_call(filter) || filter_of_process(filter))
 		return "process";
-	for (size_t i = 0; i < p->spans.count; i++)
-		if (p->spans.data[i]->begun || p->spans.data[i]->ended)
+	for (size_t i = 0; i < p->spans.count; i++) {
+		const struct app_span *s = p->spans.data[i];
+
+		/* a span that did not end lasts up to the end, if it had begun */
+		if (s->ended ? partial_in_range(p, s->end_ns) : s->begun && !p->options.to_ns)
 			return "name";
+	}
 	return "process";
 }
 

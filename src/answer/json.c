@@ -98,6 +98,21 @@ void row_write_json(struct json *j, const struct row *row)
 	row_write(j, row, NULL, false);
 }
 
+/* Writes the rest of the host, if there is one. */
+static void rest_write(struct json *j, const struct report *report)
+{
+	if (!report->rest_count)
+		return;
+	json_object_begin(j, "rest");
+	json_string(j, "by", "process");
+	json_u64(j, "total", report->rest_total);
+	json_array_begin_lines(j, "rows");
+	for (size_t i = 0; i < report->rest_count; i++)
+		row_write(j, &report->rest[i], NULL, false);
+	json_array_end(j);
+	json_object_end(j);
+}
+
 void report_write_json(struct json *j, const struct report *report)
 {
 	json_object_begin(j, NULL);
@@ -113,6 +128,7 @@ void report_write_json(struct json *j, const struct report *report)
 	for (size_t i = 0; i < report->rows_count; i++)
 		row_write(j, &report->rows[i], report->keys, false);
 	json_array_end(j);
+	rest_write(j, report);
 	json_object_end(j);
 	json_end(j);
 }

@@ -2,6 +2,7 @@
 #include "answer/report.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* By name, if that suits any of the hosts. */
@@ -43,6 +44,40 @@ struct sum_choice report_sums(const struct report_choice *choice)
 	return grouping_sums(&by);
 }
 
+/* Sums up and sorts the rows of all hosts. */
+static int rows_make(struct rows *rows, const struct sources *sources, const struct grouping *by,
+		     const struct report_choice *choice)
+{
+	const struct source *one = sources->list.data[0];
+	int err;
+
+	*rows = (struct rows){.source_host = one->host, .profile = choice->profile};
+	err = sources->several ? hosts_fill(rows, sources, by, choice->profile)
+			       : rows_fill(rows, one->partial, by, NULL);
+	return err ? err : rows_finish(rows, choice->sort);
+}
+
+#define REST_ROWS 10
+
+/* Adds the rest of the host. */
+static int rest_make(struct report *out, struct rows *rows, const struct sources *sources)
+{
+	struct error none = {0};
+	struct grouping by;
+	int err = grouping_make(&by, "process", NULL, &none);
+
+	rows->more = calloc(1, sizeof(*rows->more));
+	if (!rows->more)
+		return -ENOMEM;
+	err = err ? err
+		  : rows_make(rows->more, sources, &by, &(struct report_choice){.sort = by.sort});
+	out->rest = rows->more->rows.data;
+	out->rest_count = out->rest_total = rows->more->rows.count;
+	if (out->rest_count > REST_ROWS)
+		out->rest_count = REST_ROWS;
+	return err;
+}
+
 int report_make(struct report *out, struct rows *rows, const struct sources *sources,
 		const struct report_choice *choice)
 {
@@ -52,14 +87,13 @@ int report_make(struct report *out, struct rows *rows, const struct sources *sou
 	const char *sort;
 	int err;
 
-	*rows = (struct rows){.source_host = one->host, .profile = choice->profile};
+	*rows = (struct rows){0};
 	err = grouping_make(&by, by_of(sources, choice), &choice->filter, &none);
 	if (err)
 		return err;
 	sort = choice->sort ? choice->sort : by.sort;
-	err = sources->several ? hosts_fill(rows, sources, &by, choice->profile)
-			       : rows_fill(rows, one->partial, &by, NULL);
-	err = err ? err : rows_finish(rows, sort);
+	err = rows_make(rows, sources, &by,
+			&(struct report_choice){.sort = sort, .profile = choice->profile});
 	if (err)
 		return err;
 	*out = (struct report){.by = choice->by ? choice->by : by.keys[0]->name,
@@ -74,5 +108,7 @@ int report_make(struct report *out, struct rows *rows, const struct sources *sou
 			       .rows_total = rows->rows.count};
 	if (choice->limit && out->rows_count > choice->limit)
 		out->rows_count = choice->limit;
-	return 0;
+	if (!choice->by && by.of == OF_SPAN && filter_is_empty(&choice->filter))
+		err = rest_make(out, rows, sources);
+	return err;
 }

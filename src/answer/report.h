@@ -19,6 +19,13 @@ struct report {
 	const struct row *rows; /* sorted */
 	size_t rows_count;
 	size_t rows_total; /* of which the limit left these */
+	/*
+	 * The rest of the host in short, below the spans of applications that were not asked for:
+	 * the first processes, by time on a CPU. NULL: there is none.
+	 */
+	const struct row *rest;
+	size_t rest_count;
+	size_t rest_total;
 };
 
 /* The choice of a report. */

@@ -312,6 +312,10 @@ int rows_finish(struct rows *rows, const char *sort)
 
 void rows_free(struct rows *rows)
 {
+	if (rows->more)
+		rows_free(rows->more);
+	free(rows->more);
+	rows->more = NULL;
 	for (size_t i = 0; i < rows->groups.count; i++)
 		group_free(rows->groups.data[i]);
 	for (size_t i = 0; i < rows->texts.count; i++)

@@ -128,8 +128,7 @@ static void range_write(const struct terminal *t, const struct report *report)
 		strcmp(begin.date, end.date) == 0 ? "" : " ", end.time, end.zone);
 }
 
-static void head_write(const struct terminal *t, const struct report *report,
-		       const struct report_layout *layout)
+static void head_write(const struct terminal *t, const struct report *report)
 {
 	size_t shown = rows_shown(report);
 	char text[UNITS_TEXT_BYTES];
@@ -144,6 +143,11 @@ static void head_write(const struct terminal *t, const struct report *report,
 			units_format_ns((int64_t)(report->to_ns - report->from_ns), text));
 	fprintf(t->file, ", sorted by %s\n", report->sort);
 	range_write(t, report);
+}
+
+static void columns_write(const struct terminal *t, const struct report *report,
+			  const struct report_layout *layout)
+{
 	terminal_cell(t, report->by, layout->label);
 	column_head(t, report_count_name(report), layout->count,
 		    strcmp(report->sort, "count") == 0 ? report_count_name(report) : report->sort);
@@ -153,22 +157,54 @@ static void head_write(const struct terminal *t, const struct report *report,
 	fputs("  time\n", t->file);
 }
 
-void report_write_text(const struct terminal *t, const struct report *report)
-{
-	const struct report_layout layout = report_layout_of(report, t);
-	bool used[SPLIT_PARTS_COUNT] = {false}, whole = true;
+/* The state of the tables of a report. */
+struct tables {
+	bool used[SPLIT_PARTS_COUNT]; /* parts that the legend explains */
+	bool whole;		      /* all large parts are shown */
+};
 
-	head_write(t, report, &layout);
+static void rows_write(const struct terminal *t, const struct report *report,
+		       const struct report_layout *layout, struct tables *tables)
+{
 	for (size_t i = 0; i < report->rows_count; i++) {
 		const struct row *row = &report->rows[i];
 
 		if (row_is_void(row))
 			continue;
-		whole &= row_write_text(t, row, &layout);
+		tables->whole &= row_write_text(t, row, layout);
 		if (!(row->absent & ROW_NO_SPLIT))
-			bar_mark(&row->time, used);
+			bar_mark(&row->time, tables->used);
 	}
-	bar_legend(t, used);
+}
+
+/* The rest of the host, below the spans of applications. */
+static void rest_write(const struct terminal *t, const struct report *report, struct tables *tables)
+{
+	struct report rest = *report;
+	struct report_layout layout;
+
+	rest.by = "process";
+	rest.sort = "cpu";
+	rest.rows = report->rest;
+	rest.rows_count = report->rest_count;
+	layout = report_layout_of(&rest, t);
+	fprintf(t->file, "\n%zu of %zu processes of the host%s, sorted by cpu\n",
+		report->rest_count, report->rest_total, report->hosts ? "s" : "");
+	columns_write(t, &rest, &layout);
+	rows_write(t, &rest, &layout, tables);
+}
+
+void report_write_text(const struct terminal *t, const struct report *report)
+{
+	const struct report_layout layout = report_layout_of(report, t);
+	struct tables tables = {.whole = true};
+
+	head_write(t, report);
+	columns_write(t, report, &layout);
+	rows_write(t, report, &layout, &tables);
+	if (report->rest_count)
+		rest_write(t, report, &tables);
+	bar_legend(t, tables.used);
 	source_write_text(t, &report->source);
-	left_out_write(t, &layout, whole);
+	left_out_write(t, &layout, tables.whole);
 }

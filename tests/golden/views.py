@@ -27,7 +27,8 @@ SPAN = ["span_id", "parent_id", "name", "kind", "service", "host", "process", "p
         "attributes", "events", "stack"]
 LOST = ["total", "buffer", "recursion", "application", "damaged"]
 EXPECTED = {
-    "report": ["schema", "from_ns", "to_ns", "from_unix_ns", "to_unix_ns", "clock", "lost", "incomplete", "gaps", "rows"],
+    "report": ["schema", "from_ns", "to_ns", "from_unix_ns", "to_unix_ns", "clock", "lost", "incomplete", "gaps", "rows",
+               "rest"],
     "trace": ["schema", "clock", "lost", "incomplete", "gaps", "traces"],
     "chunks": ["schema", "chunks"],
     "rotate": ["schema", "path"],
@@ -39,7 +40,7 @@ EXPECTED = {
 # What may be absent: there is no reason where it can record, and no memory where it cannot; and no
 # Unix time where no clock is known.
 UNIX = {"from_unix_ns", "to_unix_ns"}
-OPTIONAL = {"doctor": {"reason", "ring_bytes", "table_bytes"}, "report": UNIX, "top": UNIX}
+OPTIONAL = {"doctor": {"reason", "ring_bytes", "table_bytes"}, "report": UNIX | {"rest"}, "top": UNIX}
 TRACE = ["trace_id", "host", "spans", "begin_ns", "end_ns", "begin_unix_ns", "end_unix_ns",
          "left_out"]
 
