@@ -8,7 +8,9 @@
 
 #include "answer/group.h"
 #include "answer/profile.h"
+#include "base/hash.h"
 #include "map/fact/query.h"
+#include "map/kernel/openings.h"
 #include "map/span/filters.h"
 
 /* ---- the choice ---- */
@@ -127,10 +129,13 @@ struct sum_choice grouping_sums(const struct grouping *by)
 
 /* The state of a filling. */
 struct filling {
+	const struct partial *p;
 	struct rows *out;
 	const struct grouping *by;
 	bool parts; /* each part of time is a row of its own */
 	struct filter_use filter;
+	bool peers;		/* connections are counted */
+	struct map connections; /* hash of a row and a connection -> PRESENT */
 	struct key_value values[2];
 };
 
@@ -236,6 +241,23 @@ static int one_add(struct filling *f, struct subject *s, const struct split *spl
 	return err || !g ? err : group_add(g, split, duration_ns, error);
 }
 
+/* Counts the connection of a sum, unless it is counted in that row already. */
+static int connection_count(struct filling *f, struct group *g, const struct sum *sum)
+{
+	const struct fact_socket *socket = f->peers ? opening_socket(f->p, sum) : NULL;
+	u64 hash;
+
+	if (!socket)
+		return 0;
+	/* its facts can be told more than once */
+	hash = hash_pair(sum->file.key, socket->socket.remote_port ^ socket->socket.remote_lo);
+	hash = hash_pair((u64)(uintptr_t)g, hash);
+	if (map_get(&f->connections, hash))
+		return 0;
+	g->row.connections++;
+	return map_put(&f->connections, hash, PRESENT);
+}
+
 static int sum_add(struct filling *f, struct subject *s)
 {
 	struct group *g;
@@ -250,6 +272,8 @@ static int sum_add(struct filling *f, struct subject *s)
 		err = group_add_errno(g, sum_error(s->sum->key), s->sum->errors);
 	if (g && s->sum->errors)
 		g->row.absent &= ~(unsigned int)ROW_NO_ERRORS;
+	if (!err && g)
+		err = connection_count(f, g, s->sum);
 	return err || !g ? err : group_add_sum(g, s->sum);
 }
 
@@ -413,9 +437,11 @@ static int functions_fill(struct filling *f, const struct partial *p)
 
 static int groups_fill(struct rows *out, const struct partial *p, const struct grouping *by)
 {
-	struct filling f = {.out = out,
+	struct filling f = {.p = p,
+			    .out = out,
 			    .by = by,
 			    .parts = has_key(by, "cause"),
+			    .peers = has_key(by, "peer"),
 			    .filter = {.filter = &by->filter}};
 	int err = 0;
 
@@ -440,6 +466,7 @@ static int groups_fill(struct rows *out, const struct partial *p, const struct g
 	}
 	if (!err && f.parts)
 		err = sums_fill(&f, p, &p->waits, OF_WAIT, wait_count);
+	map_free(&f.connections);
 	return err;
 }
 

@@ -57,6 +57,8 @@ static void row_write_members(struct json *j, const struct row *row)
 		json_u64(j, "written_bytes", row->written_bytes);
 	}
 	errnos_write(j, row);
+	if (row->connections)
+		json_u64(j, "connections", row->connections);
 }
 
 /* Each document says by which version of docs/schema it is written. */

@@ -72,10 +72,16 @@ bool key_tell_file(const struct subject *s, struct key_value *value)
 bool key_tell_peer(const struct subject *s, struct key_value *value)
 {
 	const struct fact_socket *socket = opening_socket(s->p, s->sum);
+	u16 port;
 
 	if (!socket || !peer_is_known(s->p, socket))
 		return false;
-	value->text = peer_name(s->p, socket, value->buffer, sizeof(value->buffer));
+	port = query_socket_accepted(s->p, socket);
+	value->text = value->buffer;
+	if (port) /* each client has a port of its own, which tells nothing */
+		snprintf(value->buffer, sizeof(value->buffer), "clients of :%u", port);
+	else
+		peer_name(s->p, socket, value->buffer, sizeof(value->buffer));
 	return true;
 }
 

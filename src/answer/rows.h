@@ -48,6 +48,7 @@ struct row {
 	uint64_t read_bytes; /* that calls and requests moved */
 	uint64_t written_bytes;
 	uint64_t with_callees_ns; /* of a function: its time and that of what it called; else 0 */
+	uint64_t connections;	  /* of rows by peer: how many there were */
 	struct split time;
 	const struct row_errno *errnos; /* of the errors, the most frequent first */
 	size_t errnos_count;
@@ -74,7 +75,7 @@ struct rows {
 	const char *source_host;    /* the same, also if the answer is of one host */
 	/* what rows of functions are of; borrowed; NULL: what ran on the CPUs */
 	const struct profile_choice *profile;
-	struct rows *more;	    /* further rows of the same answer; owned; NULL: none */
+	struct rows *more; /* further rows of the same answer; owned; NULL: none */
 };
 
 /*

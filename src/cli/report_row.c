@@ -60,6 +60,8 @@ void row_label(const struct row *row, int columns, bool second, char *text, size
 		process_label(row, name, columns, text, size);
 	else if (row->service && strcmp(row->service, name) != 0)
 		snprintf(text, size, "%s (%s)", name, row->service);
+	else if (row->connections > 1 && !row->values[0])
+		snprintf(text, size, "%s, %" PRIu64 " connections", name, row->connections);
 	else
 		snprintf(text, size, "%s", name);
 }

@@ -241,28 +241,41 @@ static void process_text(const struct span *span, char *text, size_t size)
 		snprintf(text, size, "%s → %s", process, command);
 }
 
-/* Finds the owner for the head of a trace: its first service or process. 0 or -ENOMEM. */
+/* Writes the owner of a span, if it is known: its service or process. */
+static int owner_text(const struct trace *trace, uint32_t place, char of[512], bool *service)
+{
+	const struct span *span = trace->span(trace, place, trace->trace_id[0]);
+	char name[400];
+
+	if (!span)
+		return -ENOMEM;
+	*service = span->service;
+	if (!span->service && (!span->process || *of))
+		return 0;
+	if (span->service)
+		snprintf(name, sizeof(name), "%s", span->service);
+	else
+		process_text(span, name, sizeof(name));
+	snprintf(of, 512, ", %s (pid %u)", name, span->pid);
+	return 0;
+}
+
+/*
+ * Finds the owner for the head of a trace: its first service or process. Spans of the kernel are
+ * asked only if there is no other one. 0 or -ENOMEM.
+ */
 static int owner_find(const struct trace_tree *tree, char of[512])
 {
 	const struct trace *trace = tree->trace;
-	char name[400];
+	bool service = false;
+	int err = 0;
 
-	for (size_t i = 0; i < trace->spans_count; i++) {
-		const struct span *span;
-
-		if (*of && trace->position(trace, tree->order[i]).kernel)
-			continue;
-		span = trace->span(trace, tree->order[i], trace->trace_id[0]);
-		if (!span)
-			return -ENOMEM;
-		if (span->service)
-			snprintf(name, sizeof(name), "%s", span->service);
-		else
-			process_text(span, name, sizeof(name));
-		if ((span->service || span->process) && (span->service || !*of))
-			snprintf(of, 512, ", %s (pid %u)", name, span->pid);
-		if (span->service)
-			break;
+	for (int kernel = 0; kernel < 2 && !*of; kernel++) {
+		for (size_t i = 0; i < trace->spans_count && !service && !err; i++)
+			if (trace->position(trace, tree->order[i]).kernel == kernel)
+				err = owner_text(trace, tree->order[i], of, &service);
+		if (err)
+			return err;
 	}
 	return 0;
 }

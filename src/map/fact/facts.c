@@ -156,4 +156,5 @@ void facts_free(struct facts *f)
 	vec_free(&f->fd_ranges);
 	vec_free(&f->fds_by_file);
 	vec_free(&f->sockets_by_peer);
+	vec_free(&f->listeners);
 }

@@ -195,6 +195,12 @@ struct fact_tenure {
 	u32 fork; /* number in forks + 1; 0: nobody saw the fork */
 };
 
+/* A TCP socket listens, or is bound, on a port. */
+struct fact_listener {
+	u64 netns;
+	u16 port;
+};
+
 /* How a thread got a table of descriptors. */
 enum table_event_kind {
 	TABLE_FORK_SHARES, /* it shares the table of from_tid */
@@ -222,11 +228,12 @@ struct facts {
 #undef K
 	struct in_force in_force; /* while they are added */
 	/* once sorted: */
-	VEC(struct fact_tenure) tenures; /* by number and time */
-	VEC(struct table_event) tables;	 /* by thread and time */
-	VEC(u32) fd_ranges;		 /* facts of ranges, by table and time */
-	VEC(u32) fds_by_file;		 /* facts with a path that queries need, by file */
-	VEC(u32) sockets_by_peer;	 /* facts that name a peer, by its key */
+	VEC(struct fact_tenure) tenures;     /* by number and time */
+	VEC(struct table_event) tables;	     /* by thread and time */
+	VEC(u32) fd_ranges;		     /* facts of ranges, by table and time */
+	VEC(u32) fds_by_file;		     /* facts with a path that queries need, by file */
+	VEC(u32) sockets_by_peer;	     /* facts that name a peer, by its key */
+	VEC(struct fact_listener) listeners; /* by network namespace and port */
 };
 
 /* Adds the facts that the record tells; many records tell none. 0 or -ENOMEM. */

@@ -272,6 +272,34 @@ const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 tim
 	return n < p->facts.sockets.count && list[n].socket.file.key == key ? &list[n] : NULL;
 }
 
+/* The local port of a connection: of the facts of its socket, the one with the same peer has it. */
+static u16 local_port(const struct partial *p, const struct record_socket *of)
+{
+	const struct fact_socket *list = p->facts.sockets.data;
+	size_t n = COUNT_BEFORE(&p->facts.sockets, e, e->socket.file.key < of->file.key);
+
+	for (; n < p->facts.sockets.count && list[n].socket.file.key == of->file.key; n++)
+		if (list[n].socket.local_port && list[n].socket.remote_port == of->remote_port &&
+		    list[n].socket.remote_lo == of->remote_lo)
+			return list[n].socket.local_port;
+	return of->local_port;
+}
+
+u16 query_socket_accepted(const struct partial *p, const struct fact_socket *socket)
+{
+	const struct record_socket *of = &socket->socket;
+	u16 port = of->file.kind == FILE_KIND_tcp && of->remote_port ? local_port(p, of) : 0;
+	size_t n = COUNT_BEFORE(&p->facts.listeners, e,
+				e->netns < of->netns || (e->netns == of->netns && e->port < port));
+
+	if (!port || n == p->facts.listeners.count)
+		return 0;
+	return p->facts.listeners.data[n].netns == of->netns &&
+			       p->facts.listeners.data[n].port == port
+		       ? port
+		       : 0;
+}
+
 /* The end that was told later names the other end. */
 u64 query_socket_peer(const struct partial *p, const struct fact_socket *socket)
 {

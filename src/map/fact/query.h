@@ -82,6 +82,12 @@ const char *query_fd_told(const struct partial *p, const struct fd_question *q);
  */
 const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 time_ns);
 
+/*
+ * The local port of a connection that a socket of this host accepted: one that listens on it in the
+ * same network namespace. 0: the connection was made by its owner, or nothing tells.
+ */
+u16 query_socket_accepted(const struct partial *p, const struct fact_socket *socket);
+
 /* The key of the socket at the other end, 0: not on this host, or not known. */
 u64 query_socket_peer(const struct partial *p, const struct fact_socket *socket);
 

@@ -82,6 +82,49 @@ static int peers_index(struct facts *f)
 	return 0;
 }
 
+static int listener_compare(const void *a, const void *b)
+{
+	const struct fact_listener *x = a, *y = b;
+
+	COMPARE(x->netns, y->netns);
+	COMPARE(x->port, y->port);
+	return 0;
+}
+
+/* Finds the ports of sockets that were never connected, of facts that are sorted by socket. */
+static int listeners_index(struct facts *f)
+{
+	int err = 0;
+
+	f->listeners.count = 0;
+	for (size_t i = 0, next; i < f->sockets.count && !err; i = next) {
+		const struct record_socket *first = &f->sockets.data[i].socket, *last = first;
+		bool connected = false;
+
+		for (next = i; next < f->sockets.count; next++) {
+			last = &f->sockets.data[next].socket;
+			if (last->file.key != first->file.key)
+				break;
+			connected |= last->remote_port != 0;
+		}
+		last = &f->sockets.data[next - 1].socket;
+		if (!connected && last->file.kind == FILE_KIND_tcp && last->local_port)
+			err = vec_push(&f->listeners,
+				       ((struct fact_listener){last->netns, last->local_port}));
+	}
+	if (f->listeners.count)
+		qsort(f->listeners.data, f->listeners.count, sizeof(*f->listeners.data),
+		      listener_compare);
+	return err;
+}
+
+static int sockets_index(struct facts *f)
+{
+	int err = peers_index(f);
+
+	return err ? err : listeners_index(f);
+}
+
 static void socket_release(void *fact)
 {
 	free(((struct fact_socket *)fact)->path);
@@ -112,7 +155,7 @@ static int sockets_keep(struct partial *p, struct living *l)
 
 const struct fact_kind fact_kind_socket = {.add = socket_add,
 					   .compare = socket_compare,
-					   .index = peers_index,
+					   .index = sockets_index,
 					   .release = socket_release,
 					   .archive = socket_archive,
 					   .keep = sockets_keep};

@@ -78,6 +78,90 @@ TEST(a_file_with_the_number_of_a_socket_has_no_peer)
 	partial_free(p);
 }
 
+/* A TCP socket of 127.0.0.1; without a peer it listens. */
+static void says_tcp(struct partial *p, u64 key, u16 local, u16 remote)
+{
+	struct record_socket r = {
+		.head = {.kind = RECORD_socket, .tid = 7, .pid = 7, .time_ns = 1000},
+		.file = {.key = key, .kind = FILE_KIND_tcp},
+		.family = AF_INET6,
+		.local_port = local,
+		.remote_port = remote,
+		.remote_lo = remote ? htobe64(0xffff7f000001) : 0};
+
+	apply(p, &r);
+}
+
+/* Clients have a port for each connection: they are one row, by the port of the server. */
+TEST(clients_of_a_server_are_one_row)
+{
+	struct partial *p = partial_new(NULL);
+	struct rows rows;
+
+	says_tcp(p, 1, 8080, 0);
+	says_tcp(p, 2, 8080, 40001);
+	says_tcp(p, 3, 8080, 40002);
+	says_tcp(p, 4, 40003, 5432);
+	says_tcp(p, 5, 40004, 0); /* it was bound before it was connected, and listens to nothing */
+	says_tcp(p, 5, 40004, 5432);
+	for (u64 key = 2; key <= 5; key++)
+		for (u64 i = 0; i < key; i++)
+			reads(p, 2000 + key * 1000 + i,
+			      &(struct file_ref){.key = key, .kind = FILE_KIND_tcp});
+	partial_cover(p, 500, 50000);
+	CHECK_EQ(partial_finish(p), 0);
+	rows_by(&rows, p, "peer");
+	CHECK_EQ(rows.rows.count, 2);
+	CHECK_EQ(rows_finish(&rows, "count"), 0);
+	CHECK_STR(rows.rows.data[0].key, "127.0.0.1:5432");
+	CHECK_EQ(rows.rows.data[0].count, 9);
+	CHECK_EQ(rows.rows.data[0].connections, 2);
+	CHECK_STR(rows.rows.data[1].key, "clients of :8080");
+	CHECK_EQ(rows.rows.data[1].count, 5);
+	CHECK_EQ(rows.rows.data[1].connections, 2);
+	CHECK_EQ(rows.rows.data[1].errnos_count, 1);
+	rows_free(&rows);
+	partial_free(p);
+}
+
+/* What a filter does not take is in no row. */
+TEST(filters_choose_what_rows_count)
+{
+	const struct file_ref file = {.key = 77, .dev = 1 << 20, .kind = FILE_KIND_regular};
+	const u32 seven = 7, eight = 8;
+	const struct {
+		const char *by;
+		struct filter filter;
+		size_t rows;
+	} cases[] = {
+		{"syscall", {.pids = &seven, .pids_count = 1}, 1},
+		{"syscall", {.pids = &eight, .pids_count = 1}, 0},
+		{"process", {.syscall = "write,re*"}, 1},
+		{"process", {.syscall = "write"}, 0},
+		{"file", {.file = "regular:*"}, 1},
+		{"file", {.file = "/srv/*"}, 0},
+		{"process", {.program = "?"}, 1},
+		{"cause", {.command = "nothing"}, 0},
+		{"file,cause", {.syscall = "read"}, 1},
+	};
+	struct partial *p = partial_new(NULL);
+
+	reads(p, 2000, &file);
+	partial_cover(p, 500, 5000);
+	CHECK_EQ(partial_finish(p), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct grouping by;
+		struct error e = {0};
+		struct rows rows;
+
+		CHECK_EQ(grouping_make(&by, cases[i].by, &cases[i].filter, &e), 0);
+		CHECK_EQ(rows_build(&rows, p, &by, NULL), 0);
+		CHECK_EQ(rows.rows.count, cases[i].rows);
+		rows_free(&rows);
+	}
+	partial_free(p);
+}
+
 /* A part that counts no waits has no percentiles; a part without time is a row as well. */
 TEST(every_part_of_time_is_a_row_by_cause)
 {
