@@ -290,4 +290,14 @@ RECORD_AT(sample, ctx, 48);
 RECORD_AT(sample, frames_len, 72);
 RECORD_AT(sample, frames, 74);
 
+RECORD_SIZE(struct record_cost, 112);
+RECORD_AT(cost, begin_ns, 24);
+RECORD_AT(cost, cost_ns, 32);
+RECORD_AT(cost, runs, 40);
+RECORD_AT(cost, measured_ns, 48);
+RECORD_AT(cost, made, 56);
+RECORD_AT(cost, flags, 58);
+RECORD_AT(cost, name_len, 60);
+RECORD_AT(cost, name, 62);
+
 #endif

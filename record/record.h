@@ -96,14 +96,15 @@ typedef signed long long s64;
 	  "the path that a system call was asked for; stands behind that call's record, of an "    \
 	  "exec before")                                                                           \
 	K(uring, 37, "a request to an io_uring, written at its completion")                        \
-	K(sample, 38, "what a CPU ran at an instant, one of many in equal distances")
+	K(sample, 38, "what a CPU ran at an instant, one of many in equal distances")              \
+	K(cost, 39, "what the recording itself cost: one program, or processes")
 
 enum record_kind {
 #define K(kind, value, what) RECORD_##kind = value,
 	RECORD_KINDS(K)
 #undef K
 };
-#define RECORD_KIND_MAX 38
+#define RECORD_KIND_MAX 39
 
 /*
  * All times are before this limit, more than a hundred years of uptime. Readers treat a later time
@@ -296,6 +297,10 @@ enum record_fd_op {
 #define URING_END_UNKNOWN 2   /* it asked for no completion: it ended before head.time_ns */
 #define URING_SQPOLL 4	      /* submitted by the kernel's polling thread: its span is unknown */
 #define URING_DIRECT 8	      /* fd is a slot of the ring's own table, not a descriptor */
+
+/* cost.flags */
+#define COST_PROGRAM 1 /* of a kernel program; else CPU time of processes */
+#define COST_WRITES 2  /* the program writes the records of kind `made`; others prepare them */
 
 /* fault.flags */
 #define FAULT_USER 1
@@ -643,6 +648,16 @@ enum record_attribute_type {
 	FIX(u32, submit_flags, "IOSQE_*")                                                          \
 	FILEREF(file, "what it worked on")                                                         \
 	CTXREF(ctx, "the active span of the submitter")
+
+#define RECORD_FIELDS_cost(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                   \
+	FIX(u64, begin_ns, "since then")                                                           \
+	FIX(u64, cost_ns, "CPU time; of a program without what its measurement takes")             \
+	FIX(u64, runs, "of the program")                                                           \
+	FIX(u64, measured_ns,                                                                      \
+	    "the time in which runs were measured, from which the others follow")                  \
+	FIX(u16, made, "kind of the records that the program writes or prepares, 0: none")         \
+	FIX(u16, flags, "COST_*")                                                                  \
+	TEXT(48, name, "of the program, or what the processes do")
 
 /* ---- the structs ---- */
 

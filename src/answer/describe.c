@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "answer/overhead.h"
 #include "answer/span_stack.h"
 #include "base/hash.h"
 
@@ -52,6 +53,7 @@ int source_describe(struct source *s)
 	s->view.lost.damaged += s->partial->left_out;
 	s->view.filters = partial_filters(s->partial, s->from_ns, s->to_ns);
 	s->view.steal_ns = s->partial->steal_ns;
+	cost_view_of(s->partial, &s->view.cost);
 	s->view.cpu_ns = s->recorded_ns * s->partial->cpus;
 	s->view.clocks = s->clocks.data;
 	s->view.clocks_count = s->clocks.count;

@@ -77,7 +77,8 @@ static int add_recordings(struct partial_file *file, const struct source_options
 /* All that is named: files, and what is mapped for them. */
 static int all_read(const struct source_options *o, struct partial_file **out, struct error *e)
 {
-	const struct partial_options options = {.spans = o->spans, .only = o->only};
+	const struct partial_options options = {
+		.spans = o->spans, .only = o->only, .hits = o->hits};
 	const char **files = calloc(2 * o->dirs_count + 1, sizeof(*files));
 	const char **dirs = files ? files + o->dirs_count : NULL;
 	struct partial_file *file = NULL;
@@ -258,7 +259,8 @@ static int joined_take(struct source *s, const struct partial_terms *terms,
 static int boot_load(const struct source_options *o, struct partial_file *file,
 		     struct partial_boot *boot, struct source *out, struct error *e)
 {
-	const struct partial_options options = {.spans = o->spans, .only = o->only};
+	const struct partial_options options = {
+		.spans = o->spans, .only = o->only, .hits = o->hits};
 	struct partial_joined joined;
 	struct error told = {0};
 	int err = partial_file_join(file, boot, &options, &joined, &told);

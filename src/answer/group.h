@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups in the making. Only grouping.c and rows.c use it. */
+/* Groups in the making. Only grouping.c, overhead.c and rows.c use it. */
 #ifndef ANSWER_GROUP_H
 #define ANSWER_GROUP_H
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "answer/group.h"
+#include "answer/overhead.h"
 #include "answer/profile.h"
 #include "base/hash.h"
 #include "map/fact/query.h"
@@ -26,7 +27,7 @@ static bool has_key(const struct grouping *by, const char *name)
 /* The kinds of subjects that have all keys. */
 static unsigned int kinds_of(const struct grouping *by)
 {
-	return by->keys[0]->of & (by->keys[1] ? by->keys[1]->of : OF_ANY | OF_FUNCTION);
+	return by->keys[0]->of & (by->keys[1] ? by->keys[1]->of : ~0u);
 }
 
 /* One of the kinds: the one that the first key prefers, if possible. */
@@ -85,6 +86,8 @@ int grouping_make(struct grouping *out, const char *by, const struct filter *fil
 	if (filter)
 		made.filter = *filter;
 	kinds = kinds_of(&made) & filter_kinds(&made.filter);
+	if (!kinds && made.keys[0]->of == OF_COST)
+		return error_say(e, EINVAL, "%s is of the whole recording: leave out filters", by);
 	if (!kinds)
 		return error_say(e, EINVAL, "%s cannot be filtered by %s: 'fathom trace' can", by,
 				 made.filter.name ? "--name" : "--file, --peer or --syscall");
@@ -459,6 +462,8 @@ static int groups_fill(struct rows *out, const struct partial *p, const struct g
 		return sums_fill(&f, p, &p->waits, OF_WAIT, sum_add);
 	case OF_BLOCK:
 		return sums_fill(&f, p, &p->blocks, OF_BLOCK, sum_add);
+	case OF_COST:
+		return fill_overhead(out, p);
 	case OF_EVENT:
 		return sums_fill(&f, p, &p->events.counts, OF_EVENT, sum_add);
 	case OF_FUNCTION:

@@ -59,6 +59,8 @@ static void row_write_members(struct json *j, const struct row *row)
 	errnos_write(j, row);
 	if (row->connections)
 		json_u64(j, "connections", row->connections);
+	if (row->section)
+		json_string(j, "of", row_section_name(row->section));
 }
 
 /* Each document says by which version of docs/schema it is written. */

@@ -38,6 +38,7 @@ const struct key key_table[] = {
 	{"event", "kernel event", OF_EVENT, OF_EVENT, SUM_BY_NOTHING, false, key_tell_event, NULL},
 	{"function", "function", OF_FUNCTION, OF_FUNCTION, SUM_BY_NOTHING, false, key_tell_function,
 	 NULL},
+	{"overhead", "what recording cost", OF_COST, OF_COST, SUM_BY_NOTHING, false, NULL, NULL},
 	{NULL},
 };
 

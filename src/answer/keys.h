@@ -25,6 +25,7 @@ enum subject_kind {
 	OF_BLOCK = 16,	  /* requests to disks */
 	OF_EVENT = 32,	  /* kernel tracepoints that the user chose */
 	OF_FUNCTION = 64, /* functions in stacks, of answer/profile.h; no process is told of one */
+	OF_COST = 128,	  /* what recording cost, of answer/overhead.h; no key goes with it */
 };
 #define OF_ANY 63
 

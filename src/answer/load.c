@@ -244,7 +244,8 @@ static int recording_map(struct source *out, const struct source_options *o,
 			 struct error *e)
 {
 	const struct recording_info *info = recording_info(recording);
-	struct partial_options options = {.spans = o->spans, .only = o->only, .sums = o->sums};
+	struct partial_options options = {
+		.spans = o->spans, .only = o->only, .hits = o->hits, .sums = o->sums};
 	struct partial_options asked;
 	struct reading reading = {.out = out,
 				  .checkpoints = checkpoints,

@@ -27,6 +27,7 @@ struct source_options {
 	int boot;			 /* 0: the latest in them */
 	bool spans;			 /* keep each syscall, fault and wait */
 	const struct kspan_filter *only; /* the spans to keep; NULL: all; borrowed by the source */
+	bool hits;			 /* count whom recording hit: for report_overhead */
 	struct notice notice;		 /* receives damage, a line each */
 	struct sum_choice sums;		 /* what sums tell apart; partial files: all */
 	struct time_point from, to;	 /* the range of the answer */

@@ -189,6 +189,8 @@ static int row_compare(const void *a, const void *b, void *arg)
 	u64 vx = sort->value(x), vy = sort->value(y);
 	int keys;
 
+	if (x->section != y->section)
+		return x->section < y->section ? -1 : 1;
 	if (vx != vy)
 		return vx > vy ? -1 : 1;
 	keys = strcmp(x->key, y->key);

@@ -25,6 +25,15 @@ struct row_errno {
 /* Its name: "ENOENT". */
 const char *row_errno_name(const struct row_errno *e);
 
+/* row.section: rows by overhead are of several kinds, which are sorted apart */
+enum row_section {
+	ROW_OF_ALL, /* of any other grouping */
+	ROW_OF_PROGRAM,
+	ROW_OF_RECORDER,
+	ROW_OF_PROCESS,
+	ROW_OF_SPAN,
+};
+
 /* Plain values. Texts belong to the rows that have the row; NULL and 0: it does not apply. */
 struct row {
 	const char *key;
@@ -37,6 +46,7 @@ struct row {
 	const char *program;   /* of rows by process or thread */
 	const char *command;   /* likewise: the program and its arguments */
 	const char *values[2]; /* of rows by two keys: the value of each; else NULL */
+	unsigned int section;  /* enum row_section */
 	unsigned int absent;
 	uint64_t count;
 	uint64_t errors;
@@ -100,6 +110,9 @@ void rows_free(struct rows *rows);
 /* A copy of a text that lives as long as the rows; NULL if the memory ran out. */
 __attribute__((format(printf, 2, 3))) const char *rows_text(struct rows *rows, const char *format,
 							    ...);
+
+/* "program", "recorder", "process", "span"; NULL with ROW_OF_ALL. Static. */
+const char *row_section_name(unsigned int section);
 
 /* True for a row that counted nothing and took no time: text views leave it out. */
 bool row_is_void(const struct row *row);

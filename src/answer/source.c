@@ -59,6 +59,20 @@ static void missing_write_json(struct json *j, const char *names)
 	json_array_end(j);
 }
 
+static void cost_write_json(struct json *j, const struct source_view *source)
+{
+	const struct cost_view *cost = &source->cost;
+
+	if (!cost->measured && !cost->processes_ns)
+		return;
+	json_object_begin(j, "cost");
+	json_u64(j, "cpu_ns", source->cpu_ns);
+	json_u64(j, "processes_ns", cost->processes_ns);
+	if (cost->measured)
+		json_u64(j, "programs_ns", cost->programs_ns);
+	json_object_end(j);
+}
+
 void source_write_json(struct json *j, const struct source_view *source)
 {
 	json_array_begin(j, "clock");
@@ -86,4 +100,5 @@ void source_write_json(struct json *j, const struct source_view *source)
 		json_object_end(j);
 	}
 	json_array_end(j);
+	cost_write_json(j, source);
 }

@@ -7,6 +7,7 @@
 #ifndef ANSWER_SOURCE_H
 #define ANSWER_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,13 @@ struct gap_view {
 	uint64_t to_ns;
 };
 
+/* What recording cost, by its own account. All 0: nothing tells of it. */
+struct cost_view {
+	uint64_t programs_ns;  /* kernel programs, as far as they were measured */
+	uint64_t processes_ns; /* CPU time of the recorder and its commands */
+	bool measured;	       /* the programs were */
+};
+
 struct source_view {
 	const struct clock_view *clocks; /* in the order of time */
 	size_t clocks_count;
@@ -46,6 +54,7 @@ struct source_view {
 	unsigned int filters; /* FILTER_* of record.h: records left out on request */
 	uint64_t steal_ns;    /* time of CPUs that the hypervisor took away, within the range */
 	uint64_t cpu_ns;      /* the recorded time times the number of CPUs; 0 if not known */
+	struct cost_view cost;
 };
 
 uint64_t lost_total(const struct lost_view *lost);
@@ -60,7 +69,10 @@ uint64_t clocks_unix_ns(const struct clock_view *clocks, size_t count, uint64_t 
 /* Writes the object "lost" into an object that is begun. */
 void lost_write_json(struct json *j, const struct lost_view *lost);
 
-/* Writes "clock", "lost", "incomplete", "missing" if anything is, and "gaps", likewise. */
+/*
+ * Writes "clock", "lost", "incomplete", "missing" if anything is, "gaps", and "cost" if anything
+ * tells of it, likewise.
+ */
 void source_write_json(struct json *j, const struct source_view *source);
 
 #endif

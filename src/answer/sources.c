@@ -129,6 +129,9 @@ static int source_join(struct sources *out, const struct source *source)
 	to->filters |= from->filters;
 	to->steal_ns += from->steal_ns;
 	to->cpu_ns += from->cpu_ns;
+	to->cost.programs_ns += from->cost.programs_ns;
+	to->cost.processes_ns += from->cost.processes_ns;
+	to->cost.measured |= from->cost.measured;
 	return err;
 }
 

@@ -266,6 +266,31 @@ struct capture_memory {
 
 void capture_memory(const struct capture *c, struct capture_memory *out);
 
+#define CAPTURE_COSTS_MAX 96
+
+/* What a kernel program took of the time in which the programs were measured. */
+struct capture_cost {
+	const char *name; /* of the program; lives as long as the capture */
+	u16 made;	  /* the kind of records that it writes or prepares; 0: none */
+	bool writes;	  /* it writes them */
+	u64 runs;
+	u64 run_ns; /* without what the measurement takes */
+};
+
+struct capture_costs {
+	struct capture_cost list[CAPTURE_COSTS_MAX];
+	size_t count;
+	u64 measured_ns; /* how long they were measured */
+	int err;	 /* 0, or a negative errno: why programs are not measured (-EPERM) */
+};
+
+/*
+ * Returns what was measured so far, in short windows: one at the begin of the recording, and one at
+ * a random time within a second after each call of this. The cost of the programs between two calls
+ * is the growth of run_ns, times the time between them over the growth of measured_ns.
+ */
+void capture_costs_read(struct capture *c, struct capture_costs *out);
+
 /* A feature that the kernel may offer, for `fathom doctor`. */
 struct capture_feature {
 	const char *name;	/* "sched_switch" */

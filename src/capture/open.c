@@ -20,6 +20,7 @@
 #include "capture/internal.h"
 #include "capture/kernel/event.h"
 #include "capture/kernel/kernel.h"
+#include "capture/kernel/meter.h"
 #include "capture/scope/scope.h"
 #include "capture/stack/stacks.h"
 #include "capture/watch.h"
@@ -224,6 +225,8 @@ int capture_attach(struct capture *c, struct error *e)
 	capture_conditions_open(c);
 	c->apps = app_rings_new();
 	err = c->apps ? capture_watch_open(c, &c->watch, e) : error_set(e, ENOMEM, "cannot start");
+	if (!err)
+		err = capture_meter_open(&c->meter, c, e);
 	if (!err) /* without it results of the watch wait a little */
 		(void)capture_wait_for(c, capture_watch_fd(c->watch));
 	if (!err)
@@ -259,6 +262,7 @@ void capture_turn_on(struct capture *c, u64 begin_ns)
 {
 	c->programs->bss->recording_ns = begin_ns;
 	__atomic_store_n(&c->programs->bss->recording, 1, __ATOMIC_RELEASE);
+	capture_meter_begin(c->meter);
 }
 
 int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *sink, struct error *e)
@@ -307,6 +311,11 @@ int capture_probe(struct capture_feature *features, size_t max, struct error *e)
 	return capture_features_probe(features, max, e);
 }
 
+void capture_costs_read(struct capture *c, struct capture_costs *out)
+{
+	capture_meter_read(c->meter, out);
+}
+
 void capture_stop(struct capture *c)
 {
 	capture_events_detach(c);
@@ -319,6 +328,7 @@ void capture_close(struct capture *c)
 	if (!c)
 		return;
 	capture_spawn_abandon(c);
+	capture_meter_close(c->meter);
 	capture_events_close(c);
 	capture_features_detach(c);
 	capture_watch_close(c->watch);

@@ -90,6 +90,7 @@ struct capture {
 	struct capture_counts counts;
 	struct app_rings *apps;	       /* from capture_attach() on */
 	struct capture_watch *watch;   /* likewise */
+	struct capture_meter *meter;   /* likewise */
 	struct capture_stacks *stacks; /* NULL: no stacks are recorded */
 	struct capture_events *events; /* NULL: no events were chosen */
 	size_t event_count;	       /* that were chosen */

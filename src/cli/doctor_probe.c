@@ -191,6 +191,9 @@ static const struct {
 	{"CAP_CHECKPOINT_RESTORE", CAP_CHECKPOINT_RESTORE, false,
 	 "finds the span rings of programs that closed their descriptors",
 	 "no spans of programs that closed their descriptors"},
+	{"CAP_SYS_ADMIN", CAP_SYS_ADMIN, false,
+	 "measures what the kernel programs cost, in a thread that keeps nothing else",
+	 "the cost of the kernel programs stays unknown"},
 };
 
 static int probe_privileges(struct diagnosis *d)

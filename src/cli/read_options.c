@@ -24,7 +24,7 @@
 #define KEYS_HELP                                                                                  \
 	"name, service, process, thread, program,\ncommand, user, cgroup, container, host, "       \
 	"syscall,\nerrno, "                                                                        \
-	"file, peer, cause,\nwaker, device, event or function"
+	"file, peer, cause,\nwaker, device, event, function, or overhead (what recording cost)"
 
 static const char *const default_dirs[] = {DEFAULT_DIR};
 

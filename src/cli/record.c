@@ -18,6 +18,7 @@
 #include "cli/read_options.h"
 #include "cli/record_lines.h"
 #include "cli/record_options.h"
+#include "cli/record_summary.h"
 #include "cli/terminal.h"
 #include "recorder/default_dir.h"
 #include "recorder/hook.h"
@@ -55,11 +56,6 @@ struct session {
 	bool limited;  /* old chunks go: --keep */
 };
 
-static u64 lost_of(const struct recorder_counts *c)
-{
-	return c->lost_buffer + c->lost_recursion + c->lost_application;
-}
-
 static void progress_print(const struct session *s, u64 begin, u64 now)
 {
 	struct recorder_counts c;
@@ -68,7 +64,7 @@ static void progress_print(const struct session *s, u64 begin, u64 now)
 	fprintf(stderr,
 		"\r\033[Krecording %.1f s, %" PRIu64 " chunks sealed, %" PRIu64
 		" records lost (press Ctrl-C to stop)",
-		(double)(now - begin) / 1e9, c.sealed.chunks, lost_of(&c));
+		(double)(now - begin) / 1e9, c.sealed.chunks, recorder_lost(&c));
 }
 
 static u64 bytes_written(const struct session *s)
@@ -131,36 +127,6 @@ static int session_run(struct session *s, struct error *e)
 	if (s->progress && printed)
 		fprintf(stderr, "\r\033[K");
 	return err;
-}
-
-static void summary_print(const struct session *s, const char *dir)
-{
-	struct recorder_counts c;
-	char bytes[UNITS_TEXT_BYTES];
-
-	recorder_counts(s->recorder, &c);
-	units_format_bytes(c.sealed.bytes, bytes);
-	fprintf(stderr, "fathom: %.1f s, %" PRIu64 " records, %s in %" PRIu64 " chunk%s, ",
-		(double)(c.end_ns - c.begin_ns) / 1e9, c.sealed.records, bytes, c.sealed.chunks,
-		c.sealed.chunks == 1 ? "" : "s");
-	if (lost_of(&c))
-		fprintf(stderr, "%" PRIu64 " LOST%s", lost_of(&c),
-			c.lost_buffer ? " (--buffer gives more room)" : "");
-	else
-		fprintf(stderr, "nothing lost");
-	if (c.sealed.plain)
-		fprintf(stderr,
-			", %" PRIu64 " chunk%s left uncompressed because compression fell behind",
-			c.sealed.plain, c.sealed.plain == 1 ? "" : "s");
-	if (c.sealed.incomplete)
-		fprintf(stderr, ", %" PRIu64 " incomplete field%s", c.sealed.incomplete,
-			c.sealed.incomplete == 1 ? "" : "s");
-	if (c.not_followed)
-		fprintf(stderr, ", contexts of up to %" PRIu64 " processes not looked up",
-			c.not_followed);
-	if (c.rings_missed)
-		fprintf(stderr, ", spans of %" PRIu64 " programs not captured", c.rings_missed);
-	fprintf(stderr, " -> %s\n", dir);
 }
 
 /* ---- the command ---- */
@@ -357,7 +323,7 @@ static int session_hold(struct session *s, const struct record_options *o,
 		err = command_await(s, e);
 	err = session_finish(s, err, e);
 	if (!err)
-		summary_print(s, recorder_dir(s->recorder));
+		record_summary_print(s->recorder);
 	return err;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "answer/json.h"
 #include "answer/report.h"
@@ -49,7 +50,8 @@ static int report_run(const void *fields, const struct operands *operands, struc
 				      .progress = progress_line_of(&line),
 				      .notice = progress_line_notice(&line),
 				      .from = o->from,
-				      .to = o->to};
+				      .to = o->to,
+				      .hits = o->by && strcmp(o->by, "overhead") == 0};
 	const struct filter filter = filter_of(&o->filter);
 	const struct profile_choice profile = report_profile_choice(o, &filter);
 	const struct report_choice choice = {.by = o->by,

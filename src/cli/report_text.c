@@ -9,6 +9,7 @@
 #include "base/wall_time.h"
 #include "cli/answer_text.h"
 #include "cli/bar.h"
+#include "cli/cost_text.h"
 #include "cli/report_layout.h"
 #include "cli/report_row.h"
 
@@ -157,6 +158,34 @@ static void columns_write(const struct terminal *t, const struct report *report,
 	fputs("  time\n", t->file);
 }
 
+/* Begins the rows of one kind among those by overhead. */
+static void section_write(const struct terminal *t, unsigned int section)
+{
+	static const char *const heads[] = {
+		[ROW_OF_PROGRAM] = "kernel programs: runs, and their time",
+		[ROW_OF_RECORDER] = "processes of the recorder: CPU time",
+		[ROW_OF_PROCESS] = "whom the programs hit: records of a process, and their time",
+		[ROW_OF_SPAN] = "under which spans, of that",
+	};
+
+	fprintf(t->file, "%s\n", heads[section]);
+}
+
+/* What recording cost, where that was asked for. */
+static void cost_write(const struct terminal *t, const struct report *report)
+{
+	const struct source_view *source = &report->source;
+	char text[COST_TEXT_BYTES];
+
+	if (strcmp(report->by, "overhead") != 0)
+		return;
+	if (!source->cost.measured && !source->cost.processes_ns)
+		terminal_sentence(t, "cost: ", "the recording does not tell what it cost");
+	else if (source->cpu_ns)
+		terminal_sentence(t, "cost: ", "fathom took %s",
+				  cost_text(&source->cost, source->cpu_ns, text));
+}
+
 /* The state of the tables of a report. */
 struct tables {
 	bool used[SPLIT_PARTS_COUNT]; /* parts that the legend explains */
@@ -166,11 +195,16 @@ struct tables {
 static void rows_write(const struct terminal *t, const struct report *report,
 		       const struct report_layout *layout, struct tables *tables)
 {
+	unsigned int section = ROW_OF_ALL;
+
 	for (size_t i = 0; i < report->rows_count; i++) {
 		const struct row *row = &report->rows[i];
 
 		if (row_is_void(row))
 			continue;
+		if (row->section && row->section != section)
+			section_write(t, row->section);
+		section = row->section;
 		tables->whole &= row_write_text(t, row, layout);
 		if (!(row->absent & ROW_NO_SPLIT))
 			bar_mark(&row->time, tables->used);
@@ -205,6 +239,7 @@ void report_write_text(const struct terminal *t, const struct report *report)
 	if (report->rest_count)
 		rest_write(t, report, &tables);
 	bar_legend(t, tables.used);
+	cost_write(t, report);
 	source_write_text(t, &report->source);
 	left_out_write(t, &layout, tables.whole);
 }

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/answer_text.h"
 #include "cli/bar.h"
+#include "cli/cost_text.h"
 #include "cli/report_row.h"
 
 #define LABEL_LEAST 12
@@ -102,7 +103,8 @@ static void part_write_text(const struct terminal *t, const struct live_part *pa
 /* Writes the local time of the end of the range. */
 static void title_write(const struct terminal *t, const struct live *top, const struct layout *l)
 {
-	char text[UNITS_TEXT_BYTES], clock[32] = "";
+	char text[UNITS_TEXT_BYTES], clock[32] = "", cost[COST_TEXT_BYTES];
+	int columns;
 
 	if (top->source.clocks_count) {
 		const struct clock_view *c = &top->source.clocks[0];
@@ -112,11 +114,16 @@ static void title_write(const struct terminal *t, const struct live *top, const 
 		if (localtime_r(&s, &tm))
 			strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	}
-	fprintf(t->file, "%s  %s", clock,
-		units_format_ns((int64_t)(top->to_ns - top->from_ns), text));
-	fprintf(t->file, "  lost %" PRIu64, lost_total(&top->source.lost));
+	columns = fprintf(t->file, "%s  %s", clock,
+			  units_format_ns((int64_t)(top->to_ns - top->from_ns), text));
+	columns += fprintf(t->file, "  lost %" PRIu64, lost_total(&top->source.lost));
 	if (!l->max)
-		fprintf(t->file, "  no max in %d columns", t->width);
+		columns += fprintf(t->file, "  no max in %d columns", t->width);
+	if (top->source.cpu_ns && (top->source.cost.measured || top->source.cost.processes_ns)) {
+		cost_text(&top->source.cost, top->source.cpu_ns, cost);
+		if (!t->cut || columns + 9 + (int)strlen(cost) <= t->width)
+			fprintf(t->file, "  fathom %s", cost);
+	}
 	putc('\n', t->file);
 }
 

@@ -328,6 +328,8 @@ int partial_finish(struct partial *p)
 	samples_sort(&p->samples);
 	samples_sort(&p->wait_stacks);
 	err = err ? err : events_sort(p);
+	err = err ? err : hits_sort(&p->hits);
+	costs_sort(&p->costs);
 	p->finished = !err;
 	return err;
 }

@@ -127,6 +127,8 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : events_merge(&left->events, &right->events);
 	err = err ? err : samples_merge(&left->samples, &right->samples);
 	err = err ? err : samples_merge(&left->wait_stacks, &right->wait_stacks);
+	err = err ? err : costs_merge(&left->costs, &right->costs);
+	err = err ? err : hits_merge(&left->hits, &right->hits);
 	err = err ? err : vec_move(&left->filters_told, &right->filters_told);
 	err = err ? err : gaps_merge(left, right);
 	for (i = 0; i < sizeof(left->lost) / sizeof(left->lost[0]); i++)

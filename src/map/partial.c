@@ -45,6 +45,8 @@ void partial_free(struct partial *p)
 	events_free(&p->events);
 	samples_free(&p->samples);
 	samples_free(&p->wait_stacks);
+	costs_free(&p->costs);
+	hits_free(&p->hits);
 	vec_free(&p->filters_told);
 	vec_free(&p->gaps);
 	vec_free(&p->gap_ends);

@@ -30,7 +30,9 @@
 #include "base/vec.h"
 #include "map/fact/facts.h"
 #include "map/kernel/call_sums.h"
+#include "map/kernel/costs.h"
 #include "map/kernel/events.h"
+#include "map/kernel/hits.h"
 #include "map/kernel/kspans.h"
 #include "map/kernel/openings.h"
 #include "map/kernel/samples.h"
@@ -65,6 +67,7 @@ struct partial_options {
 	const struct kspan_filter *only; /* of them; NULL: all; borrowed until it is finished */
 	bool state_only;		 /* no sums either: just what later records may ask for
 					    (map/checkpoint/checkpoint.h) */
+	bool hits;			 /* count whom recording hit (map/kernel/hits.h) */
 	u32 lives_max;			 /* 0: LIVES_MAX */
 	struct sum_choice sums;		 /* what the sums of calls and waits tell apart */
 	/*
@@ -116,6 +119,8 @@ struct partial {
 	u64 left_out; /* records, and lives of merged partials, that were left out: LIVES_MAX */
 	u32 cpus;     /* of the host; 0: not known */
 	u64 steal_ns; /* what the hypervisor took from them inside the limits */
+	struct cost_sums costs;
+	struct hits hits; /* with partial_options.hits */
 	/*
 	 * Filters make time on a CPU known only in sum. Finished: one element for each stretch
 	 * between gaps, by time.

@@ -373,6 +373,7 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_span_detach] = span_apply,
 	[RECORD_span_event] = span_apply,
 	[RECORD_span_attribute] = span_apply,
+	[RECORD_cost] = costs_add,
 };
 
 bool record_is_of_span(const struct record_head *r)
@@ -409,5 +410,7 @@ int partial_apply_now(struct partial *p, const struct record_head *r)
 	if (r->kind > RECORD_KIND_MAX || !apply[r->kind])
 		return 0;
 	err = apply[r->kind](p, r);
+	if (!err && p->options.hits)
+		err = hits_add(p, r);
 	return err ? err : p->err;
 }

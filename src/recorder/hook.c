@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/vec.h"
+#include "recorder/cpu_time.h"
 #include "recorder/privileges.h"
 
 #define HOOKS_MAX 8 /* commands at once */
@@ -42,6 +43,7 @@ struct waiting {
 static VEC(struct waiting) waiting; /* guarded by mutex; started in this order */
 static bool refused;		    /* guarded by mutex; no further command starts */
 static bool slow_reported;	    /* guarded by mutex; reset when none waits */
+static u64 ended_cpu_ns;	    /* guarded by mutex: CPU time of commands that ended */
 
 /* A command without a '$' gets the path as its last argument. */
 static void child_run(const char *command, const char *path)
@@ -201,17 +203,38 @@ static void slow_report(void)
 		HOOKS_MAX, waiting.data[0].path);
 }
 
+static u64 cpu_time_of(const struct rusage *used)
+{
+	return (u64)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000000u +
+	       (u64)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) * 1000u;
+}
+
+u64 hooks_cpu_ns(void)
+{
+	u64 ns;
+
+	pthread_mutex_lock(&mutex);
+	ns = ended_cpu_ns;
+	for (size_t i = 0; i < running.count; i++)
+		ns += process_cpu_ns(running.data[i].pid);
+	pthread_mutex_unlock(&mutex);
+	return ns;
+}
+
 size_t hooks_reap(void)
 {
 	size_t left = 0;
 
 	pthread_mutex_lock(&mutex);
 	for (size_t i = 0; i < running.count; i++) {
+		struct rusage used;
 		int status;
-		pid_t pid = waitpid(running.data[i].pid, &status, WNOHANG);
+		pid_t pid = wait4(running.data[i].pid, &status, WNOHANG, &used);
 
-		if (pid == running.data[i].pid)
+		if (pid == running.data[i].pid) {
 			result_report(pid, status);
+			ended_cpu_ns += cpu_time_of(&used);
+		}
 		if (pid == 0)
 			running.data[left++] = running.data[i];
 		else

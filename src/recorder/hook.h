@@ -36,6 +36,12 @@ void hook_run(const char *command, const char *path);
 size_t hooks_reap(void);
 
 /*
+ * The CPU time of all commands so far, in nanoseconds; of those that run still, and of what they
+ * waited for, in ticks of the kernel (10 ms). Thread-safe.
+ */
+u64 hooks_cpu_ns(void);
+
+/*
  * Waits until all commands have ended, at most for a minute, or until `ends` returns true. Prints
  * which ones still run then. No further command is started.
  */

@@ -18,6 +18,7 @@
 #include "chunk/chunk.h"
 #include "recorder/chunks.h"
 #include "recorder/control.h"
+#include "recorder/costs.h"
 #include "recorder/default_dir.h"
 #include "recorder/flight.h"
 #include "recorder/hook.h"
@@ -25,6 +26,7 @@
 #include "recorder/owner.h"
 #include "recorder/recover.h"
 #include "recorder/retention.h"
+#include "recorder/until.h"
 
 #define FLUSH_NS 200000000ull	 /* interval of flushes: at most this much is lost in a crash */
 #define SIZED_NS 5000000ull	 /* least interval of checks of a chunk's size */
@@ -40,6 +42,7 @@ struct recorder {
 	struct error retention_error; /* the last one that was printed */
 	u64 retained;		      /* number of sealed chunks when the retainer was last woken */
 	struct control *control;      /* for `fathom rotate` and `fathom snapshot` */
+	struct costs costs;
 	struct flight *flight; /* of a flight recorder, which opens a chunk only on request */
 	struct recording_hold hold;
 	const struct chunk_owner *owner; /* static; NULL: the effective user */
@@ -151,6 +154,14 @@ static double chunk_pace(const struct recorder *r, u64 now)
 	return now > r->chunk_begin_ns ? bytes / (double)(now - r->chunk_begin_ns) : 0;
 }
 
+static int costs_told(struct recorder *r, struct error *e)
+{
+	struct capture_sink sink = sink_of(r);
+	int err = costs_tell(&r->costs, &sink);
+
+	return err ? error_set(e, err, "cannot record what the recording costs") : 0;
+}
+
 /* Ends the chunk at one instant, at which the next one begins. */
 static int rotate(struct recorder *r, struct error *e)
 {
@@ -158,6 +169,8 @@ static int rotate(struct recorder *r, struct error *e)
 	u64 cut_ns;
 	int err = recording_begin(r, e);
 
+	if (!err)
+		err = costs_told(r, e);
 	if (err)
 		return err;
 	err = capture_cut(r->capture, &sink, &cut_ns);
@@ -177,6 +190,8 @@ static int snapshot(struct recorder *r, struct error *e)
 	u64 from_ns, cut_ns;
 	int err = recording_begin(r, e);
 
+	if (!err)
+		err = costs_told(r, e);
 	if (!err)
 		err = flight_take(r->flight, r->capture, &from_ns, &cut_ns, e);
 	if (err)
@@ -249,6 +264,8 @@ int recorder_step(struct recorder *r, struct error *e)
 	if (err < 0)
 		return error_set(e, err, "cannot read the ring buffers");
 	err = command_look(r, e);
+	if (!err && now >= costs_due_ns(&r->costs))
+		err = costs_told(r, e);
 	if (!err)
 		err = control_serve(r->control, e);
 	if (!err)
@@ -374,6 +391,8 @@ static int capture_begin(struct recorder *r, struct error *e)
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
 	if (!err) /* before the chunk is made, which takes a while on a busy disk */
 		capture_turn_on(r->capture, r->begin_ns);
+	if (!err)
+		costs_begin(&r->costs, r->capture, r->begin_ns);
 	if (!err && !r->flight)
 		err = chunking_begin(&r->chunks, r->begin_ns, e);
 	if (!err)
@@ -461,26 +480,6 @@ bool recorder_begun(const struct recorder *r)
 	return r->begun;
 }
 
-/* A sink that drops records later than the end of the recording. */
-struct late {
-	struct capture_sink to;
-	u64 end_ns;
-};
-
-static int late_record(void *arg, const struct capture_stream *s, const struct record_head *record)
-{
-	const struct late *late = arg;
-
-	return record->time_ns > late->end_ns ? 0 : late->to.record(late->to.arg, s, record);
-}
-
-static int late_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
-{
-	const struct late *late = arg;
-
-	return lost->head.time_ns > late->end_ns ? 0 : late->to.lost(late->to.arg, s, lost);
-}
-
 /*
  * Ends all streams at one instant, and waits for producers that are writing a record then. The
  * kernel takes long to detach many events; that is done after the chunk is sealed.
@@ -491,10 +490,12 @@ static int streams_end(struct recorder *r, u64 *end_ns)
 	int err = capture_settle(r->capture, &sink);
 
 	if (!err)
+		err = costs_tell(&r->costs, &sink);
+	if (!err)
 		err = capture_cut(r->capture, &sink, end_ns);
 	if (err > 0 && chunking_is_open(&r->chunks)) {
-		struct late late = {sink, *end_ns};
-		struct capture_sink rest = {.arg = &late, .record = late_record, .lost = late_lost};
+		struct until until = {sink, *end_ns};
+		struct capture_sink rest = until_sink(&until);
 		u64 later_ns;
 
 		capture_stop(r->capture);
@@ -577,6 +578,11 @@ void recorder_counts(struct recorder *r, struct recorder_counts *out)
 	out->not_followed = c.not_followed;
 	out->begin_ns = r->begin_ns;
 	out->end_ns = r->end_ns;
+}
+
+void recorder_costs(const struct recorder *r, struct costs_sum *out)
+{
+	costs_sum(&r->costs, out);
 }
 
 void recorder_close(struct recorder *r)

@@ -14,6 +14,7 @@
 #include "chunk/chunk.h"
 #include "record/record.h"
 #include "recorder/chunks.h"
+#include "recorder/costs.h"
 
 struct recorder;
 
@@ -102,6 +103,9 @@ struct recorder_counts {
 
 /* Fills the counts of the recording; they are final after recorder_finish(). */
 void recorder_counts(struct recorder *r, struct recorder_counts *out);
+
+/* What the recording has cost; final after recorder_finish(). */
+void recorder_costs(const struct recorder *r, struct costs_sum *out);
 
 /* Frees everything and leaves nothing in the kernel. NULL is allowed. */
 void recorder_close(struct recorder *r);

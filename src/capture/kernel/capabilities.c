@@ -63,25 +63,29 @@ u64 capture_capabilities_bpf(int map)
 		       : 0;
 }
 
-int capture_capabilities_drop(u64 more)
+int capture_capabilities_only(u64 kept)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
-	u64 keep = KEPT | more;
 
 	/* programs that this one runs must not get them back; fails without CAP_SETPCAP */
 	for (int cap = 0; cap < 64; cap++) {
-		if (!(keep >> cap & 1))
+		if (!(kept >> cap & 1))
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	}
 	if (syscall(SYS_capget, &header, data))
 		return -errno;
 	for (int half = 0; half < 2; half++) {
-		u32 mask = keep >> (32 * half);
+		u32 mask = (u32)(kept >> (32 * half));
 
 		data[half].permitted &= mask;
 		data[half].effective &= mask;
 		data[half].inheritable &= mask;
 	}
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+int capture_capabilities_drop(u64 more)
+{
+	return capture_capabilities_only(KEPT | more);
 }

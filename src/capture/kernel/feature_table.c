@@ -208,6 +208,39 @@ u16 capture_feature_lost_kind(size_t feature)
 	return feature_rows[feature].lost_kind;
 }
 
+/* Programs that prepare records, or write some although a skipped run is no countable loss. */
+static const struct made_row {
+	const char *name;
+	u16 made;
+	bool writes;
+} made_rows[] = {
+	{"sys_enter", RECORD_syscall, false},	      {"page_fault_user", RECORD_fault, false},
+	{"page_fault_kernel", RECORD_fault, false},   {"fault_minor_end", RECORD_fault, true},
+	{"fault_major_end", RECORD_fault, true},      {"block_bio_complete", RECORD_block, false},
+	{"block_bio_queue", RECORD_block, false},     {"block_rq_issue", RECORD_block, false},
+	{"tcp_sendmsg_locked", RECORD_bytes, false},  {"tcp_send_begins", RECORD_bytes, false},
+	{"tcp_send_waits", RECORD_bytes, false},      {"tcp_send_resumes", RECORD_bytes, false},
+	{"tcp_page_begins", RECORD_bytes, false},     {"tcp_rcv_space_adjust", RECORD_bytes, false},
+	{"unix_stream_spliced", RECORD_bytes, false}, {"io_uring_req_failed", RECORD_uring, false},
+	{"io_uring_submit_req", RECORD_uring, false}, {"io_uring_submit_sqe", RECORD_uring, false},
+};
+
+u16 capture_feature_made(const char *name, bool *writes)
+{
+	for (size_t i = 0; i < sizeof(made_rows) / sizeof(*made_rows); i++)
+		if (strcmp(made_rows[i].name, name) == 0) {
+			*writes = made_rows[i].writes;
+			return made_rows[i].made;
+		}
+	*writes = false;
+	for (size_t i = 0; i < FEATURE_ROWS; i++)
+		if (strcmp(feature_rows[i].name, name) == 0) {
+			*writes = feature_rows[i].lost_kind;
+			return feature_rows[i].lost_kind;
+		}
+	return 0;
+}
+
 /* Whether this kernel lets a program be attached to the begin of the function. */
 static bool function_can_be_traced(const struct btf *btf, const char *function)
 {

@@ -26,6 +26,11 @@ int capture_features_probe(struct capture_feature *features, size_t max, struct 
 void capture_features_try_functions(struct capture_feature *features, size_t count);
 /* The kind of record that is lost when a run is skipped; 0: nothing that is counted. */
 u16 capture_feature_lost_kind(size_t feature);
+/*
+ * The kind of records that the program of that name writes (*writes) or prepares; 0: none that can
+ * be told.
+ */
+u16 capture_feature_made(const char *name, bool *writes);
 bool capture_field_in_btf(const struct btf *btf, const char *type, const char *field);
 
 /* ---- features.c: 0 or a negative errno ---- */
@@ -63,6 +68,8 @@ void capture_running_tell(struct capture *c);
 
 /* Drops all capabilities but those that capture needs while it runs, and `more` (bits). */
 int capture_capabilities_drop(u64 more);
+/* Drops all capabilities but these (bits). */
+int capture_capabilities_only(u64 kept);
 /* Whether this thread may load kernel programs, as far as its user namespace goes. */
 bool capture_capabilities_suffice(void);
 /*

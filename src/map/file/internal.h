@@ -12,6 +12,9 @@
 void whole_sums(struct archive *a, struct partial *p);
 void whole_events(struct archive *a, struct partial *p);
 
+/* costs.c */
+void whole_costs(struct archive *a, struct partial *p);
+
 /* kernel_spans.c */
 void whole_kernel_spans(struct archive *a, struct partial *p);
 

@@ -102,6 +102,7 @@ struct partial_file *partial_file_new(const struct partial_terms *terms)
 struct partial_options partial_file_options(const struct partial_file *file)
 {
 	return (struct partial_options){.spans = file->terms.spans,
+					.hits = true,
 					.from_ns = file->terms.from_ns,
 					.to_ns = file->terms.to_ns};
 }

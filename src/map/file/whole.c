@@ -165,6 +165,7 @@ static void archive_whole(struct archive *a, struct partial *p)
 	archive_list(a, &p->gaps, archive_gap);
 	archive_u32(a, &p->cpus);
 	archive_u64(a, &p->steal_ns);
+	whole_costs(a, p);
 }
 
 int partial_write(struct partial *p, struct bytes *out)

@@ -21,7 +21,7 @@ static void must(int err)
 static struct partial *partial_of(const struct simulation *s)
 {
 	const struct partial_options options = {
-		.spans = true, .from_ns = s->limit_from_ns, .to_ns = s->limit_to_ns};
+		.spans = true, .hits = true, .from_ns = s->limit_from_ns, .to_ns = s->limit_to_ns};
 
 	return partial_new(&options);
 }
@@ -591,6 +591,49 @@ static void print_conditions(FILE *out, const struct partial *p)
 		(unsigned long long)p->to_ns);
 }
 
+struct hit_count {
+	u64 key, count;
+};
+
+static int hit_compare(const void *a, const void *b)
+{
+	const struct hit_count *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* What recording cost, and whom it hit. */
+static void print_overhead(FILE *out, const struct partial *p)
+{
+	VEC(struct hit_count) hits = {0};
+	struct map_entry entry;
+	size_t at = 0;
+
+	for (size_t i = 0; i < p->costs.list.count; i++) {
+		const struct cost_sum *sum = &p->costs.list.data[i];
+
+		fprintf(out, "cost %s %u %u: %llu runs %llu ns\n", sum->of.name, sum->of.made,
+			sum->of.flags, (unsigned long long)sum->runs,
+			(unsigned long long)sum->cost_ns);
+	}
+	while (map_next(&p->hits.counts, &at, &entry))
+		must(vec_push(&hits, ((struct hit_count){entry.key, (u64)entry.value})));
+	if (hits.count)
+		qsort(hits.data, hits.count, sizeof(*hits.data), hit_compare);
+	for (size_t i = 0; i < hits.count; i++)
+		fprintf(out, "hit %llx %llu\n", (unsigned long long)hits.data[i].key,
+			(unsigned long long)hits.data[i].count);
+	for (size_t i = 0; i < p->hits.spans.count; i++) {
+		const struct span_hits *span = &p->hits.spans.data[i];
+
+		fprintf(out, "hit %llx", (unsigned long long)span_number(span->ctx.span));
+		for (int slot = 0; slot < HIT_SLOTS; slot++)
+			fprintf(out, " %llu", (unsigned long long)span->counts[slot]);
+		fputc('\n', out);
+	}
+	vec_free(&hits);
+}
+
 /* What a finished partial knows of the time from from_ns on. Frees it. */
 char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 {
@@ -662,6 +705,7 @@ char *answers(struct partial *p, const struct simulation *s)
 	print_facts(out, &p->facts);
 	print_traffic(out, p);
 	print_conditions(out, p);
+	print_overhead(out, p);
 	fclose(out);
 	partial_free(p);
 	return text;

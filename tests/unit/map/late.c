@@ -109,7 +109,7 @@ static struct partial *late_map(const struct simulation *s, const struct late_cu
 
 static struct partial *map_late(struct simulation *s, int cuts)
 {
-	static const struct partial_options all = {.spans = true};
+	static const struct partial_options all = {.spans = true, .hits = true};
 	struct partial *pieces[CUTS_MAX + 1];
 	struct late_cuts c;
 
@@ -183,7 +183,7 @@ static char *answers_again(struct partial *p, const struct simulation *s, char *
 /* Records that came too late are still used, and the grouping does not matter. */
 TEST(what_came_too_late_is_the_same_in_any_grouping)
 {
-	static const struct partial_options all = {.spans = true};
+	static const struct partial_options all = {.spans = true, .hits = true};
 
 	for (u64 seed = 1; seed <= seeds_of(180); seed++) {
 		struct simulation s;
@@ -230,7 +230,7 @@ static size_t span_record(struct simulation *s, u64 before_ns)
 /* The second of three chunks says what the first could not: that of its time a ring is sought. */
 static struct partial *sought_map(const struct simulation *s, const u64 *cuts, int k, size_t late)
 {
-	static const struct partial_options all = {.spans = true};
+	static const struct partial_options all = {.spans = true, .hits = true};
 	const struct record_head *lost = simulation_record(s, late);
 	struct partial *p = partial_new(&all);
 
@@ -312,7 +312,7 @@ static s64 check_claims(const struct partial *p, const struct partial *truth, u6
 /* Time that a chunk cannot know without its neighbours is unknown, and no other time is. */
 TEST(a_chunk_alone_does_not_guess)
 {
-	static const struct partial_options all = {.spans = true};
+	static const struct partial_options all = {.spans = true, .hits = true};
 	s64 known = 0, total = 0;
 
 	for (u64 seed = 1; seed <= seeds_of(840); seed++) {

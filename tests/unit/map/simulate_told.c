@@ -159,6 +159,21 @@ void does_exec(struct actor *a)
 		actor_execs(a, a->thread->tid);
 }
 
+/* Tells what recording cost since some time: a program, or processes. */
+static void tells_cost(struct actor *a)
+{
+	u64 random = hash_u64(a->now);
+	struct record_cost r = {.begin_ns = a->now - 1 - random % 5000,
+				.cost_ns = random % 1000,
+				.runs = random % 7,
+				.made = random % 3 ? RECORD_switch : RECORD_syscall,
+				.flags = (u16)(random >> 20 & 3),
+				.name_len = 4};
+
+	memcpy(r.name, random & 4096 ? "some" : "more", 4);
+	actor_emit(a, &r, sizeof(r), RECORD_cost, a->now);
+}
+
 /* A request that was submitted some time ago: it takes nothing from the thread. */
 void does_request(struct actor *a)
 {
@@ -172,6 +187,7 @@ void does_request(struct actor *a)
 	if (a->depth)
 		memcpy(r.ctx.span, &a->spans[a->depth - 1], 8);
 	actor_emit(a, &r, sizeof(r), RECORD_uring, a->now);
+	tells_cost(a);
 }
 
 /* A request to a disk that this thread submitted some time ago; likewise. */

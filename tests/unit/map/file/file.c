@@ -91,7 +91,7 @@ static struct bytes packed(struct partial_file *file)
 
 static struct partial_file *parsed(const struct bytes *bytes)
 {
-	const struct partial_options options = {.spans = true};
+	const struct partial_options options = {.spans = true, .hits = true};
 	struct partial_file *file = NULL;
 
 	CHECK_EQ(partial_file_parse(&file, bytes->data, bytes->count, &options), 0);
@@ -173,7 +173,7 @@ TEST(neighbours_are_one_run_once_both_are_there)
 /* As a recording is read from its chunks, of which some are missing. */
 static char *read_in_order(const struct recorded *r, const bool with[PIECES])
 {
-	const struct partial_options options = {.spans = true};
+	const struct partial_options options = {.spans = true, .hits = true};
 	struct partial *p = NULL;
 	u64 covered_ns = 0;
 
@@ -193,7 +193,7 @@ static char *read_in_order(const struct recorded *r, const bool with[PIECES])
 
 static char *answers_of(struct partial_file *file, const struct recorded *r)
 {
-	const struct partial_options options = {.spans = true};
+	const struct partial_options options = {.spans = true, .hits = true};
 	struct partial_joined joined;
 
 	CHECK_EQ(partial_file_join(file, file->boots.data[0], &options, &joined, NULL), 0);
@@ -398,7 +398,7 @@ TEST(an_answer_begins_with_a_checkpoint)
 {
 	for (u64 seed = 1; seed <= seeds_of(20); seed++) {
 		struct recorded r = {0};
-		struct partial_options options = {.spans = true};
+		struct partial_options options = {.spans = true, .hits = true};
 		struct partial_joined joined;
 		struct recording_checkpoint checkpoint;
 		struct partial_file *file;
@@ -464,7 +464,7 @@ TEST(a_checkpoint_that_is_damaged_is_told_and_left_out)
 {
 	struct recorded r = {0};
 	struct partial_file *file;
-	struct partial_options options = {.spans = true};
+	struct partial_options options = {.spans = true, .hits = true};
 	struct partial_joined joined;
 	struct error e = {0};
 
@@ -482,7 +482,7 @@ TEST(a_checkpoint_that_is_damaged_is_told_and_left_out)
 
 static int parse(const struct bytes *bytes, size_t count)
 {
-	const struct partial_options options = {.spans = true};
+	const struct partial_options options = {.spans = true, .hits = true};
 	struct partial_file *file = NULL;
 	int err = partial_file_parse(&file, bytes->data, count, &options);
 
@@ -526,7 +526,7 @@ TEST(hostile_bytes_are_refused_or_answered)
 	size_t answered = 0;
 
 	for (unsigned long i = 0; i < seeds_of(4000); i++) {
-		const struct partial_options options = {.spans = true};
+		const struct partial_options options = {.spans = true, .hits = true};
 		struct bytes bytes = {0};
 		struct partial_file *file = NULL;
 		struct partial_joined joined;
@@ -571,7 +571,7 @@ static void path_make(void)
 
 TEST(a_file_is_replaced_and_read)
 {
-	const struct partial_options options = {.spans = true};
+	const struct partial_options options = {.spans = true, .hits = true};
 	struct partial_file *file = set_of("01");
 	struct bytes is, should = packed(set_of("01"));
 	struct error e = {0};

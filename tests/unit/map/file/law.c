@@ -23,7 +23,7 @@ static struct bytes written(struct partial *p)
 static struct partial *read_back(const struct simulation *s, const struct bytes *bytes)
 {
 	const struct partial_options options = {
-		.spans = true, .from_ns = s->limit_from_ns, .to_ns = s->limit_to_ns};
+		.spans = true, .hits = true, .from_ns = s->limit_from_ns, .to_ns = s->limit_to_ns};
 	struct partial *p;
 
 	CHECK_EQ(partial_read(&p, bytes->data, bytes->count, &options), 0);

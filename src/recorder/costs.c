@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/costs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/host_clock.h"
+#include "recorder/hook.h"
+
+static const struct capture_stream costs_stream = {.kind = CAPTURE_STREAM_LIFE};
+
+/* A part of a time span, without overflow. */
+static u64 scaled(u64 part, u64 of_ns, u64 to_ns)
+{
+	return of_ns ? (u64)((unsigned __int128)part * to_ns / of_ns) : 0;
+}
+
+static int cost_write(const struct capture_sink *sink, struct record_cost *r, const char *name)
+{
+	r->head.kind = RECORD_cost;
+	r->head.slots = (sizeof(*r) + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
+	snprintf(r->name, sizeof(r->name), "%s", name);
+	r->name_len = (u16)strlen(r->name);
+	return sink->record(sink->arg, &costs_stream, &r->head);
+}
+
+/* A record in whole slots, as a sink reads it. */
+union cost_slots {
+	struct record_cost cost;
+	u8 slots[2 * RECORD_SLOT_BYTES];
+};
+_Static_assert(sizeof(struct record_cost) <= sizeof(union cost_slots), "cost");
+
+static int processes_tell(struct costs *c, const struct capture_sink *sink, u64 now,
+			  const char *name, u64 cpu_ns)
+{
+	union cost_slots r = {.slots = {0}};
+
+	if (!cpu_ns)
+		return 0;
+	c->sum_processes_ns += cpu_ns;
+	r.cost.head.time_ns = now;
+	r.cost.begin_ns = c->told_ns;
+	r.cost.cost_ns = cpu_ns;
+	return cost_write(sink, &r.cost, name);
+}
+
+/* Tells what a program took while it was measured, as a part of all the time since. */
+static int program_tell(struct costs *c, const struct capture_sink *sink,
+			const struct capture_cost *cost, const struct record_cost *common)
+{
+	union cost_slots r = {.cost = *common};
+	u64 elapsed_ns = common->head.time_ns - common->begin_ns;
+
+	if (!cost->runs)
+		return 0;
+	r.cost.runs = scaled(cost->runs, common->measured_ns, elapsed_ns);
+	r.cost.cost_ns = scaled(cost->run_ns, common->measured_ns, elapsed_ns);
+	r.cost.made = cost->made;
+	r.cost.flags = COST_PROGRAM | (cost->writes ? COST_WRITES : 0);
+	c->sum_programs_ns += r.cost.cost_ns;
+	return cost_write(sink, &r.cost, cost->name);
+}
+
+static int programs_tell(struct costs *c, const struct capture_sink *sink, u64 now)
+{
+	struct capture_costs costs;
+	struct record_cost common = {.begin_ns = c->programs_told_ns};
+	int err = 0;
+
+	capture_costs_read(c->capture, &costs);
+	c->before.err = costs.err;
+	common.head.time_ns = now;
+	common.measured_ns = costs.measured_ns - c->before.measured_ns;
+	if (!common.measured_ns || now <= common.begin_ns)
+		return 0;
+	for (size_t i = 0; i < costs.count && !err; i++) {
+		struct capture_cost grown = costs.list[i];
+
+		grown.runs -= c->before.list[i].runs;
+		grown.run_ns -= c->before.list[i].run_ns;
+		err = program_tell(c, sink, &grown, &common);
+	}
+	c->before = costs;
+	c->programs_told_ns = now;
+	return err;
+}
+
+void costs_begin(struct costs *c, struct capture *capture, u64 begin_ns)
+{
+	*c = (struct costs){.capture = capture,
+			    .begin_ns = begin_ns,
+			    .told_ns = begin_ns,
+			    .programs_told_ns = begin_ns,
+			    .own_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID),
+			    .hooks_ns = hooks_cpu_ns()};
+}
+
+int costs_tell(struct costs *c, const struct capture_sink *sink)
+{
+	u64 now = host_clock_now_ns(), own_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	u64 hooks_ns = hooks_cpu_ns();
+	int err;
+
+	if (!c->capture || now <= c->told_ns)
+		return 0;
+	if (hooks_ns < c->hooks_ns) /* ticks that its end corrected */
+		hooks_ns = c->hooks_ns;
+	err = processes_tell(c, sink, now, "fathom", own_ns - c->own_ns);
+	err = err ? err : processes_tell(c, sink, now, "--on-chunk", hooks_ns - c->hooks_ns);
+	err = err ? err : programs_tell(c, sink, now);
+	c->own_ns = own_ns;
+	c->hooks_ns = hooks_ns;
+	c->told_ns = now;
+	return err;
+}
+
+void costs_sum(const struct costs *c, struct costs_sum *out)
+{
+	u64 covered_ns = c->programs_told_ns - c->begin_ns;
+
+	*out = (struct costs_sum){.elapsed_ns = c->told_ns - c->begin_ns,
+				  .processes_ns = c->sum_processes_ns,
+				  .measured = covered_ns,
+				  .err = c->before.err};
+	out->programs_ns = scaled(c->sum_programs_ns, covered_ns, out->elapsed_ns);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a recording costs: the kernel programs by the kernel's own account (capture_costs_read()),
+ * and the CPU time of this process and of the commands of --on-chunk. It is told about every
+ * second, and before each cut, by records. The recorder's thread calls these functions.
+ */
+#ifndef RECORDER_COSTS_H
+#define RECORDER_COSTS_H
+
+#include "capture/capture.h"
+
+#define COSTS_EVERY_NS 1000000000ull
+
+/* Only the functions below use the fields. */
+struct costs {
+	struct capture *capture;     /* borrowed */
+	u64 begin_ns;		     /* of the recording */
+	u64 told_ns;		     /* up to here the processes are told */
+	u64 programs_told_ns;	     /* and the programs */
+	u64 own_ns, hooks_ns;	     /* CPU time of this process, and of commands, when last told */
+	struct capture_costs before; /* of the programs, when last told */
+	u64 sum_programs_ns, sum_processes_ns; /* what was told */
+};
+
+/* Begins to account when the programs have begun to record, at begin_ns. */
+void costs_begin(struct costs *c, struct capture *capture, u64 begin_ns);
+
+/* When the next costs_tell() is due. */
+static inline u64 costs_due_ns(const struct costs *c)
+{
+	return c->told_ns + COSTS_EVERY_NS;
+}
+
+/*
+ * Hands records of what was spent since the last call to the sink. Programs are left for a later
+ * call if they were not measured in between. 0 or the negative errno of the sink.
+ */
+int costs_tell(struct costs *c, const struct capture_sink *sink);
+
+/* The cost of the recording so far. */
+struct costs_sum {
+	u64 elapsed_ns;	  /* the time for which it is */
+	u64 processes_ns; /* CPU time */
+	u64 programs_ns;  /* likewise; 0 if not known */
+	bool measured;	  /* the programs are known */
+	int err;	  /* not measured: a negative errno, or 0: the time was too short */
+};
+
+void costs_sum(const struct costs *c, struct costs_sum *out);
+
+#endif

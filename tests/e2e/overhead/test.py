@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a recording says of its own cost: at its end, by program, by process and by span."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+calls = sys.argv[2]
+tests = harness.Tests()
+
+COUNTED = 50000
+LINE = re.compile(r"^fathom took ([\d.]+) % of the CPUs, ([\d.]+) % in kernel programs$", re.M)
+
+
+def record(name, *options, seconds=2.2, counted=()):
+    recording = fathom.path(name)
+    result = fathom.run("record", "-o", recording, *options, "--", calls, seconds, *counted)
+    equal(result.returncode, 0, f"record: {result.stderr}")
+    return recording, result.stderr
+
+
+def sections(report):
+    found = {}
+    for row in report["rows"]:
+        found.setdefault(row["of"], []).append(row)
+    return found
+
+
+def total(rows):
+    return sum(row["total_ns"] for row in rows)
+
+
+@tests.add
+def the_last_line_and_the_report_say_the_same():
+    recording, said = record("told")
+    line = LINE.search(said)
+    check(line, f"a line with the cost: {said}")
+    report = fathom.report(recording, "overhead")
+    cost, rows = report["cost"], sections(report)
+    equal(total(rows["program"]), cost["programs_ns"], "programs")
+    equal(total(rows["recorder"]), cost["processes_ns"], "processes")
+    check(0 < cost["programs_ns"] < cost["cpu_ns"], f"{cost}")
+    percent = 100 * (cost["programs_ns"] + cost["processes_ns"]) / cost["cpu_ns"]
+    check(abs(percent - float(line.group(1))) < 0.5 + percent / 4, f"{percent} % and {line.group()}")
+    text = fathom.ok("report", "--by", "overhead", recording)
+    check(re.search(r"^cost: fathom took [\d.]+ % of the CPUs", text, re.M), text)
+    check("cost" in fathom.report(recording, "process"), "in other answers")
+
+
+@tests.add
+def calls_are_charged_to_their_process_and_span():
+    recording, _ = record("charged", counted=[COUNTED])
+    made = {row["key"]: row["count"] for row in fathom.report(recording, "syscall")["rows"]}
+    rows = sections(fathom.report(recording, "overhead"))
+    programs = {row["key"]: row for row in rows["program"]}
+    check(programs["sys_exit"]["total_ns"] > 0, f"{programs['sys_exit']}")
+    hit = {row.get("process"): row for row in rows["process"]}
+    mine = hit[os.path.basename(calls)[:15]]
+    check(made["getppid"] <= mine["count"] < made["getppid"] + 50000, f"{made['getppid']}: {mine}")
+    check(total(rows["process"]) <= total(rows["program"]) * 2, "what programs took, about")
+    span, = rows["span"]
+    equal((span["key"], span["service"]), ("counted", "overhead"), "the span")
+    # it has no context before the recorder has found the place of it
+    check(COUNTED / 2 < span["count"] < COUNTED + 20000, f"{span}")
+    check(0 < span["total_ns"] < mine["total_ns"], f"{span} of {mine}")
+
+
+@tests.add
+def the_account_is_the_same_in_pieces_and_in_files():
+    recording, _ = record("pieces", "--rotate", "300ms")
+    whole = fathom.ok("report", "--json", "--by", "overhead", recording)
+    chunks = [chunk["path"] for chunk in fathom.chunks(recording)]
+    check(len(chunks) >= 4, "several chunks")
+    equal(fathom.ok("report", "--json", "--by", "overhead", *reversed(chunks)), whole, "chunks")
+    files = []
+    for number, chunk in enumerate(chunks):
+        files.append(fathom.path(f"{number}.partial"))
+        fathom.ok("map", chunk, "-o", files[-1])
+    fathom.ok("merge", *files[::2], "-o", fathom.path("even.partial"))
+    fathom.ok("merge", *files[1::2], fathom.path("even.partial"), "-o", fathom.path("all.partial"))
+    merged = json.loads(fathom.ok("report", "--json", "--by", "overhead", fathom.path("all.partial")))
+    equal(merged["rows"], json.loads(whole)["rows"], "merged files")
+
+
+@tests.add
+def commands_for_chunks_count():
+    spin = "python3 -c 'import time\nwhile time.process_time() < 0.4: pass' \"$1\""
+    recording, _ = record("hooks", "--rotate", "500ms", "--on-chunk", spin, seconds=4)
+    rows = {row["key"]: row for row in sections(fathom.report(recording, "overhead"))["recorder"]}
+    check(rows["--on-chunk"]["total_ns"] > 4e8, f"{rows}")
+    check(rows["fathom"]["total_ns"] > 0, f"{rows}")
+
+
+@tests.add
+def top_shows_what_it_costs():
+    with subprocess.Popen([calls, "20"]) as load:
+        try:
+            text = fathom.ok("top", "-n", "2", "-p", str(load.pid))
+            answer = json.loads(fathom.ok("top", "--once", "--json", "-p", str(load.pid)))
+        finally:
+            load.kill()
+    check(len(re.findall(r"  fathom [\d.]+ % of the CPUs, [\d.]+ % in", text)) == 2, text)
+    check(answer["cost"]["processes_ns"] > 0, f"{answer['cost']}")
+
+
+@tests.add
+def without_the_privilege_programs_are_not_measured():
+    if subprocess.run(["setpriv", "--version"], capture_output=True).returncode:
+        return "setpriv is missing"
+    recording = fathom.path("few")
+    result = subprocess.run(
+        ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", fathom.binary,
+         "record", "-o", recording, "--", calls, "1.5"], text=True, capture_output=True, timeout=60)
+    equal(result.returncode, 0, f"record: {result.stderr}")
+    check("its kernel programs were not measured (only CAP_SYS_ADMIN" in result.stderr, result.stderr)
+    report = fathom.report(recording, "overhead")
+    check("programs_ns" not in report["cost"], f"{report['cost']}")
+    equal({row["of"] for row in report["rows"]}, {"recorder"}, "rows")
+    return None
+
+
+with fathom:
+    tests.run()
