@@ -42,25 +42,29 @@ static __always_inline u64 call_fd(struct pt_regs *regs, u8 which)
 	}
 }
 
+/* The descriptor that a call works on, if it has one: its argument `which`. */
+static __always_inline u32 call_descriptor(const struct thread_state *state, struct pt_regs *regs,
+					   u8 which)
+{
+	u64 args[6];
+
+	if (!state->compat)
+		return call_fd(regs, which);
+	call_arguments(args, regs, state->nr, true);
+	return call_argument(args, which);
+}
+
 /* Looks for the file that the call works on. Returns its descriptor, 0 if the call has none. */
 static __always_inline u32 call_file_find(struct thread_state *state, struct task_struct *task,
 					  struct pt_regs *regs)
 {
 	u8 which = call_fd_places[call_row_of(state)];
-	u64 args[6];
-	u32 fd = 0;
+	u32 fd = which ? call_descriptor(state, regs, which) : 0;
 
-	if (!which) {
+	if (which)
+		file_of_task(&state->file, task, fd);
+	else
 		__builtin_memset(&state->file, 0, sizeof(state->file));
-		return fd;
-	}
-	if (!state->compat) {
-		fd = call_fd(regs, which);
-	} else {
-		call_arguments(args, regs, state->nr, true);
-		fd = call_argument(args, which);
-	}
-	file_of_task(&state->file, task, fd);
 	return fd;
 }
 

@@ -39,15 +39,40 @@ __noinline int call_now_name(u32 fd)
 
 	if (!state)
 		return 0;
-	now = told_now((u64)half_of_address(file_of_fd(task, fd)) << 32 ^ state->file.key << 8 ^
-		       state->file.kind);
+	now = told_now(state->call_identity);
 	told = bpf_map_lookup_elem(&told_fds, &key);
-	if (!told_is_due(told, &now))
+	if (told_is_due(told, &now)) {
+		lost = fd_name(fd, -1, FD_open);
+		now.missed = fd_socket(fd) || lost;
+		bpf_map_update_elem(&told_fds, &key, &now, BPF_ANY);
+	} else {
+		now.missed = told ? told->missed : 0;
+	}
+	if (now.missed)
 		return 0;
-	lost = fd_name(fd, -1, FD_open);
-	now.missed = fd_socket(fd) || lost;
-	bpf_map_update_elem(&told_fds, &key, &now, BPF_ANY);
+	state->told_fd = fd;
+	state->told_identity = now.identity;
+	state->told_generation = now.generation;
 	return 0;
+}
+
+/* Looks for the file that the call works on. */
+static __always_inline void call_now_file(struct thread_state *state, struct task_struct *task,
+					  struct pt_regs *regs)
+{
+	u8 which = call_fd_places[call_row_of(state)];
+	struct file *file;
+
+	__builtin_memset(&state->file, 0, sizeof(state->file));
+	if (!which)
+		return;
+	state->call_fd = call_descriptor(state, regs, which);
+	file = file_of_fd(task, state->call_fd);
+	if (!file)
+		return;
+	file_fill(&state->file, file);
+	state->call_identity = (u64)half_of_address(file) << 32 ^ state->file.key << 8 ^
+			       state->file.kind;
 }
 
 /* restart_syscall goes on with the call in which the thread slept last, if it was seen. */
@@ -81,7 +106,7 @@ __noinline int call_now(void)
 			state->held_tid = held_tid;
 		else if (state->held_tid) /* an exec may have changed the number before this */
 			state->held_tid = state->tid;
-		state->call_fd = call_file_find(state, task, regs);
+		call_now_file(state, task, regs);
 	}
 	state->called = CALLED_SEEN;
 	state->in_syscall = IN_SYSCALL_SOFT; /* so that its context is read each time */

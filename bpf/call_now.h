@@ -4,12 +4,23 @@
 #define BPF_CALL_NOW_H
 
 #include "bpf/call.h"
+#include "bpf/told.h"
 
 /*
  * Where calls are not recorded, takes the running thread's call from its registers;
  * in_syscall is 0 behind it if it is in none. Else what the thread's state says stays.
  */
 int call_now(void);
+
+/*
+ * There: whether the name of the descriptor of the running thread's call may have to be told. Not
+ * if the thread itself has told it last.
+ */
+static __always_inline bool call_now_is_unnamed(const struct thread_state *state)
+{
+	return state->told_identity != state->call_identity || state->told_fd != state->call_fd ||
+	       state->told_generation != *(volatile u32 *)&told_generation;
+}
 
 /*
  * There: tells the name of a descriptor of the running thread, and the addresses of a socket, if

@@ -36,7 +36,7 @@ static __always_inline void switch_fill_now(struct record_switch *r, struct thre
 		return;
 	}
 	call_now();
-	if (state->in_syscall && state->file.kind)
+	if (state->in_syscall && state->file.kind && call_now_is_unnamed(state))
 		call_now_name(state->call_fd);
 }
 

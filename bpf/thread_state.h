@@ -77,7 +77,12 @@ struct thread_state {
 	u32 fault_flags;    /* FAULT_* */
 	u8 spanned; /* with spans_only: it had a span since the last one was recorded as over */
 	u8 pad2[3];
-	u32 call_fd;	  /* where calls are not recorded: the descriptor of its call */
+	/* where calls are not recorded: the descriptor of its call, and what is open there */
+	u32 call_fd;
+	u32 told_fd;	    /* the last one of which the name was told, */
+	u32 told_generation; /* when (bpf/told.h), */
+	u64 told_identity;  /* and what was open there */
+	u64 call_identity;
 	u32 tid;	  /* its number when the state was made, or since its last exec */
 	u64 bytes_end_ns; /* of its last call on a Unix socket; 0: none was seen */
 	u64 exit_ns;	  /* when its exit began; 0: it has not */
