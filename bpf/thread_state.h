@@ -79,9 +79,9 @@ struct thread_state {
 	u8 pad2[3];
 	/* where calls are not recorded: the descriptor of its call, and what is open there */
 	u32 call_fd;
-	u32 told_fd;	    /* the last one of which the name was told, */
+	u32 told_fd;	     /* the last one of which the name was told, */
 	u32 told_generation; /* when (bpf/told.h), */
-	u64 told_identity;  /* and what was open there */
+	u64 told_identity;   /* and what was open there */
 	u64 call_identity;
 	u32 tid;	  /* its number when the state was made, or since its last exec */
 	u64 bytes_end_ns; /* of its last call on a Unix socket; 0: none was seen */

@@ -13,13 +13,12 @@
 #include "capture/stack/stacks.h"
 #include "programs.skel.h"
 
-static u64 feature_misses(const struct capture *c, const char *name)
+static u64 feature_misses(const struct capture *c, size_t i)
 {
-	struct bpf_program *program = bpf_object__find_program_by_name(c->programs->obj, name);
 	struct bpf_prog_info info = {0};
 	u32 size = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+	if (bpf_obj_get_info_by_fd(c->program_fds[i], &info, &size))
 		return 0;
 	return info.recursion_misses;
 }
@@ -44,7 +43,7 @@ static bool feature_skipped(const struct capture *c, size_t i, u64 *misses)
 {
 	if (!c->features[i].on || !capture_feature_lost_kind(i))
 		return false;
-	*misses = feature_misses(c, c->features[i].name);
+	*misses = feature_misses(c, i);
 	return *misses > c->recursion[i];
 }
 

@@ -56,6 +56,7 @@ struct capture_steal {
 struct capture {
 	struct programs *programs;
 	struct bpf_link *links[CAPTURE_FEATURES_MAX]; /* by feature */
+	int program_fds[CAPTURE_FEATURES_MAX];	      /* likewise; of programs that are attached */
 	struct capture_fault_ends *fault_ends;	      /* by CPU; NULL: no faults are recorded */
 	struct capture_feature features[CAPTURE_FEATURES_MAX];
 	size_t feature_count;

@@ -119,10 +119,20 @@ static void clients_turn_away(struct control *c)
 	c->spare = spare_open();
 }
 
+/* Whether a client waits. accept() would make a socket before it finds that none does. */
+static bool client_waits(const struct control *c)
+{
+	struct pollfd listener = {.fd = c->listener, .events = POLLIN};
+
+	return poll(&listener, 1, 0) > 0;
+}
+
 static void accept_clients(struct control *c)
 {
 	int fd;
 
+	if (!client_waits(c))
+		return;
 	if (c->spare < 0) /* another thread took the free descriptor */
 		c->spare = spare_open();
 	while (c->clients.count < CLIENTS_MAX && (fd = client_accept(c)) >= 0)

@@ -242,7 +242,8 @@ size_t hooks_reap(void)
 	}
 	running.count = left;
 	slow_report();
-	pthread_cond_signal(&turn);
+	if (waiting.count && running.count < HOOKS_MAX)
+		pthread_cond_signal(&turn);
 	left = running.count + waiting.count;
 	pthread_mutex_unlock(&mutex);
 	return left;

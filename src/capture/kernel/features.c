@@ -247,13 +247,16 @@ int capture_features_attach(struct capture *c, struct error *e)
 		return error_set(e, err, "cannot attach to the kernel");
 	for (size_t i = 0; i < c->feature_count; i++) {
 		struct capture_feature *feature = &c->features[i];
+		struct bpf_program *program;
 		struct bpf_link *link;
 
 		if (!feature->on)
 			continue;
-		link = bpf_program__attach(feature_program(c, feature->name));
+		program = feature_program(c, feature->name);
+		link = bpf_program__attach(program);
 		if (link) {
 			c->links[i] = link;
+			c->program_fds[i] = bpf_program__fd(program);
 			continue;
 		}
 		if (feature->needed || !feature_is_missing(errno)) {
