@@ -320,6 +320,7 @@ struct signal_struct {
 
 struct sigaction {
 	void *sa_handler;
+	unsigned long sa_flags;
 };
 
 struct k_sigaction {

@@ -16,10 +16,16 @@
 #include "bpf/notice_emit.h"
 #include "bpf/ring.h"
 #include "bpf/span_over.h"
+#include "bpf/syscall.h"
 #include "record/syscalls.h"
 
+#define EINTR 4
 #define EINPROGRESS 115
+/* results inside the kernel of a call that a signal interrupted */
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
 #define ERESTART_RESTARTBLOCK 516
+#define SA_RESTART 0x10000000
 
 const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
 const u8 fd_calls[SYSCALL_TABLE_SIZE] = FD_CALLS_INIT;
@@ -100,6 +106,16 @@ static __always_inline bool syscall_is_untold(const struct thread_state *state,
 	return spans_only && !context_is_set(&state->ctx) && !syscall_changes_files(state, regs);
 }
 
+/* Whether a thread goes on with the call that a signal interrupted, without having run meanwhile.
+ */
+static __always_inline bool syscall_goes_on(const struct thread_state *state,
+					    struct task_struct *task, long id)
+{
+	return call_goes_on(state, task, id) ||
+	       (call_number(id) == state->nr &&
+		state->compat == (task->thread_info.status & TS_COMPAT ? 1 : 0));
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 {
@@ -110,6 +126,11 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 		return 0;
 	if (state->fault_begin_ns)
 		fault_soft_end();
+	if (state->restarts == RESTARTS_OPEN && state->in_syscall &&
+	    syscall_goes_on(state, task, id)) {
+		state->restarts = 0;
+		return 0;
+	}
 	if (!state->restarts || !call_goes_on(state, task, id))
 		call_begin(state, task, regs, id);
 	else if (state->restarts == RESTARTS_FOUND)
@@ -492,6 +513,34 @@ static __always_inline bool syscall_made_it(const struct thread_state *state,
 	return syscall_makes(task, regs);
 }
 
+/*
+ * Whether a signal has interrupted the call. A handler, or the lack of one, decides whether it
+ * fails or goes on. Calls whose begin was not seen are recorded at once.
+ */
+static __always_inline bool syscall_is_interrupted(const struct thread_state *state, long result)
+{
+	return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK &&
+	       state->in_syscall == IN_SYSCALL_SEEN;
+}
+
+__noinline int call_interrupted(bool handled, u64 flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	struct thread_state *state = state_known(task);
+	long result = regs->ax;
+
+	if (!state || !state->in_syscall)
+		return 0;
+	if (handled && result != -ERESTARTNOINTR && !(result == -ERESTARTSYS && flags & SA_RESTART))
+		result = -EINTR;
+	syscall_record(state, task, regs, result);
+	state->restarts = 0;
+	state->in_syscall = 0;
+	state->begin_ns = 0;
+	return 0;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
@@ -504,6 +553,10 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	if (state->fault_begin_ns)
 		fault_soft_end();
 	state->held_tid = 0;
+	if (syscall_is_interrupted(state, result)) {
+		state->restarts = RESTARTS_OPEN;
+		return 0;
+	}
 	if (state_in(state) && !syscall_made_it(state, task, regs, result))
 		told = syscall_record(state, task, regs, result);
 	if (state_in(state) && !told && syscall_has_paths(state, result))
@@ -517,7 +570,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		notice_syscall(state->nr);
 	state->newborn = 0;
 	if (result == -ERESTART_RESTARTBLOCK && state->in_syscall)
-		state->restarts = 1;
+		state->restarts = RESTARTS_AGAIN;
 	state->in_syscall = 0;
 	state->begin_ns = 0;
 	return 0;

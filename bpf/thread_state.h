@@ -22,6 +22,9 @@
 #define IN_SYSCALL_SOFT 2  /* open before: begin_ns is when recording of the thread began */
 #define IN_SYSCALL_FOUND 3 /* likewise, by the snapshot: `found` was not taken over yet */
 
+#define RESTARTS_AGAIN 1 /* it goes on as restart_syscall, and an earlier record told of a part */
+#define RESTARTS_OPEN                                                                              \
+	3 /* a signal interrupted it: it is open until it goes on, or a handler runs */
 #define RESTARTS_FOUND 2 /* found by the snapshot: the thread has not taken `found` over */
 
 /*
@@ -55,7 +58,7 @@ struct thread_state {
 	u64 bytes_sock; /* TCP socket of the send or receive in progress (net.bpf.c); 0: none */
 	u32 location_generation;
 	u16 bytes_flags; /* BYTES_* */
-	u8 restarts;	 /* RESTARTS_*: its last call goes on as restart_syscall */
+	u8 restarts;	 /* RESTARTS_*: its last call may go on; 0: it has ended */
 	u8 stayed;	 /* with spans_only: its first stay on a CPU was recorded */
 	u64 creator_tp;	 /* thread pointer of its creator, which it may share; 0: it has its own */
 	u64 record_at;	 /* address of its context record when that was last read; 0: none */

@@ -223,10 +223,11 @@ static void syscall_attributes(struct span_builder *b, const struct kspan *k)
 	if (!k->open) {
 		syscall_args_format(args, sizeof(args), &r, &paths.asked);
 		builder_string(b, "args", builder_copy(b, args));
-		builder_integer(b, "result", k->result);
 		if (syscall_is_restart(k->result))
 			builder_boolean(b, "restarted", true);
-		else if (syscall_result_is_error(k->result))
+		else
+			builder_integer(b, "result", k->result);
+		if (syscall_error(k->mode, k->nr, k->result))
 			add_error(b, k->result);
 	}
 	if (paths.path)

@@ -95,6 +95,8 @@ static void outcome_write(const struct terminal *t, const struct span *span)
 		putc(' ', t->file);
 		attribute_write(t, error);
 	}
+	if (span_attribute_find(span, "restarted"))
+		fputs(" = ? begins again behind a signal", t->file);
 	if (!name)
 		name = span_attribute_find(span, "fd.name");
 	if (name) {

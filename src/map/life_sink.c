@@ -46,7 +46,7 @@ static void syscall_sums(struct partial *p, const struct life *l, const struct l
 	bool compat = c->flags & SYSCALL_COMPAT;
 	const u64 args[] = {c->arg0, c->arg1, c->arg2, c->arg3, c->arg4, c->arg5};
 	const struct call_sum call = {.key = call_key(c->nr, compat),
-				      .error = c->result,
+				      .error = syscall_error(c->flags, c->nr, c->result),
 				      .pid = l->pid,
 				      .tid = l->tid,
 				      .file = &c->file,

@@ -55,6 +55,18 @@ static inline bool syscall_result_is_error(s64 result)
 }
 
 /*
+ * The error with which a call failed, negative; 0: it did not fail. sigreturn() does not: its
+ * result is that of what the signal interrupted.
+ */
+static inline s64 syscall_error(u8 abi_flags, u16 nr, s64 result)
+{
+	bool returns = abi_flags & SYSCALL_COMPAT ? nr == 119 || nr == 173
+						  : nr == SYSCALL_NR_rt_sigreturn;
+
+	return syscall_result_is_error(result) && !returns ? result : 0;
+}
+
+/*
  * The name of an errno of either sign ("ENOENT"), including those that only the
  * kernel defines ("ERESTARTSYS", "ENOTSUPP"); NULL if it has no name.
  */

@@ -60,7 +60,8 @@ static const struct feature_row feature_rows[] = {
 	{"page_fault_user", "page faults, and time in them", TELLS, 0},
 	{"page_fault_kernel", "page faults inside system calls", TELLS, 0},
 	{"cpuhp_exit", "ends of page faults on a CPU that comes back online", USEFUL, 0},
-	{"signal_deliver", "deaths by a signal, and page faults that end in a signal", USEFUL, 0},
+	{"signal_deliver", "calls and page faults that a signal ends, and deaths by one", USEFUL,
+	 0},
 	/* ends are attached before begins, so that no begin stays without an end */
 	{"block_bio_complete", "threads that cause block I/O", USEFUL, RECORD_block},
 	{"block_rq_complete", "block I/O", USEFUL, RECORD_block},

@@ -4,6 +4,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <stddef.h>
+#include <sys/time.h>
 
 #include "traps.h"
 
@@ -67,6 +68,30 @@ static int read_again_run(long signals, char **argv)
 	return waitpid(child, NULL, 0) != child;
 }
 
+/* A read, a sleep and a poll, each of which a handler makes fail. */
+static int interrupted_run(long ms, char **argv)
+{
+	struct sigaction action = {.sa_handler = do_nothing};
+	struct itimerval after = {.it_value = {.tv_usec = ms * 1000}};
+	struct timespec second = {.tv_sec = 1};
+	struct pollfd one;
+	int ends[2];
+	char byte;
+
+	(void)argv;
+	if (pipe(ends) || sigaction(SIGALRM, &action, NULL))
+		return 1;
+	one = (struct pollfd){.fd = ends[0], .events = POLLIN};
+	setitimer(ITIMER_REAL, &after, NULL);
+	if (read(ends[0], &byte, 1) != -1 || errno != EINTR)
+		return 1;
+	setitimer(ITIMER_REAL, &after, NULL);
+	if (syscall(SYS_nanosleep, &second, NULL) != -1 || errno != EINTR)
+		return 1;
+	setitimer(ITIMER_REAL, &after, NULL);
+	return syscall(SYS_poll, &one, 1, 1000) != -1 || errno != EINTR;
+}
+
 /* A poll of 300 ms that is stopped and continued: restart_syscall goes on with it. */
 static int poll_again_run(long stops, char **argv)
 {
@@ -117,6 +142,11 @@ static int handlers_run(long number, char **argv)
 }
 
 const struct trap traps_calls[] = {
-	{"refused", refused_run}, {"read_again", read_again_run}, {"poll_again", poll_again_run},
-	{"compat", compat_run},	  {"handlers", handlers_run},	  {NULL, NULL},
+	{"refused", refused_run},
+	{"read_again", read_again_run},
+	{"poll_again", poll_again_run},
+	{"interrupted", interrupted_run},
+	{"compat", compat_run},
+	{"handlers", handlers_run},
+	{NULL, NULL},
 };

@@ -43,42 +43,48 @@ def what_is_before_a_refused_call_is_user_code():
           f"in user code, or kept from it: {row['time']}")
 
 
-def pieces(path, name):
-    calls = sorted(spans(path, "syscall", name), key=lambda s: s["begin_ns"])
-    whole = [s for s in calls if not s["attributes"].get("restarted")]
-    return calls, whole
-
-
-def goes_on_as(path, name, count, stops, causes):
-    """`count` calls, broken off `stops` times: all pieces have name, arguments and cause."""
-    calls, whole = pieces(path, name)
-    equal(len(whole), count, f"{name} that ended: {calls}")
-    equal(len(calls) - len(whole), stops, f"pieces of {name} that did not")
-    equal(len({c["attributes"]["args"] for c in calls}), 1, f"arguments {calls}")
-    check(all("error.type" not in c["attributes"] for c in calls), f"none is an error: {calls}")
+def goes_on_as(path, name, count, causes):
+    """`count` calls, each one from its begin to its end, also while the thread is stopped."""
+    calls = spans(path, "syscall", name)
+    equal(len(calls), count, f"calls of {name}: {calls}")
+    check(not any("restarted" in c["attributes"] or "error.type" in c["attributes"]
+                  for c in calls), f"they end once: {calls}")
     waits = [s for s in spans(path, "wait") if s.get("parent_id") in {c["span_id"] for c in calls}]
-    check(len(waits) >= count, "they waited")
     equal({w["name"] for w in waits if length(w) > 5 * MS}, causes, "causes")
     equal([s["name"] for s in spans(path, "syscall", "restart_syscall")], [], "restart_syscall")
 
 
 @tests.add
 def a_read_that_a_handler_interrupts():
+    """It begins again behind the handler, which makes calls of its own."""
     path, _ = record("read_again", 3)
-    calls, _ = pieces(path, "read")
-    calls = [c for c in calls if c["attributes"].get("fd.name", "").startswith("pipe:")]
+    calls = sorted((s for s in spans(path, "syscall", "read")
+                    if s["attributes"].get("fd.name", "").startswith("pipe:")),
+                   key=lambda s: s["begin_ns"])
     equal([c["attributes"].get("restarted", False) for c in calls], [True] * 3 + [False],
           f"pieces {calls}")
     check(all("error.type" not in c["attributes"] for c in calls), "none is an error")
-    equal(calls[-1]["attributes"]["result"], 1, "what it read")
+    equal([c["attributes"].get("result") for c in calls], [None] * 3 + [1], "what it read")
     rows = {r["key"]: r for r in fathom.report(path, "syscall")["rows"]}
     equal(rows["read"]["errors"], 0, "errors")
 
 
 @tests.add
+def calls_that_a_handler_makes_fail():
+    path, _ = record("interrupted", 20)
+    failed = {s["name"]: s for s in spans(path, "syscall")
+              if s["attributes"].get("error.type") == "EINTR"}
+    equal(set(failed), {"read", "nanosleep", "poll"}, "calls that failed")
+    for call in failed.values():
+        equal(call["attributes"]["result"], -4, f"{call}")
+        check("restarted" not in call["attributes"], f"{call}")
+        check(15 * MS < length(call) < 500 * MS, f"until the signal: {call}")
+
+
+@tests.add
 def a_poll_that_is_stopped():
     path, _ = record("poll_again", 4)
-    goes_on_as(path, "poll", 1, 4, {"timer", "ipc"})  # a signal ended the pieces
+    goes_on_as(path, "poll", 1, {"timer", "ipc", "other"})  # a signal ended some
 
 
 def sleeps(*options):
@@ -92,15 +98,15 @@ def sleeps(*options):
 
 @tests.add
 def a_sleep_that_is_stopped():
-    goes_on_as(sleeps(), "nanosleep", 5, 5, {"timer"})
+    goes_on_as(sleeps(), "nanosleep", 5, {"timer", "other"})
 
 
 @tests.add
 def a_sleep_that_is_stopped_and_cut():
-    """Chunks of 7 ms: the call and what goes on with it lie in different ones."""
+    """Chunks of 7 ms: a call lies in several."""
     path = sleeps("--rotate", "7ms")
     check(len(fathom.chunks(path)) > 15 // harness.SLOWER, "chunks")
-    goes_on_as(path, "nanosleep", 5, 5, {"timer"})
+    goes_on_as(path, "nanosleep", 5, {"timer", "other"})
 
 
 @tests.add
