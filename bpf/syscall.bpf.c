@@ -4,6 +4,7 @@
  * argument and the file (bpf/call_begin.h). With spans_only, time and file are only kept for calls
  * in a span: see CALL_UNTOLD_NS.
  */
+#include "bpf/syscall.h"
 #include "bpf/call.h"
 #include "bpf/call_begin.h"
 #include "bpf/call_path.h"
@@ -16,7 +17,6 @@
 #include "bpf/notice_emit.h"
 #include "bpf/ring.h"
 #include "bpf/span_over.h"
-#include "bpf/syscall.h"
 #include "record/syscalls.h"
 
 #define EINTR 4
