@@ -23,11 +23,10 @@ before = harness.programs_left(set())
 class Recorder:
     """`fathom record --flight --detail calls ... -- CMD`; ends with the block."""
 
-    def __init__(self, name, *args):
+    def __init__(self, name, *args, level=("--detail", "calls")):
         self.dir = fathom.path(name)
         self.process = subprocess.Popen(
-            [fathom.binary, "record", "--flight", "--detail", "calls", "-o", self.dir,
-             *map(str, args)],
+            [fathom.binary, "record", "--flight", *level, "-o", self.dir, *map(str, args)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def __enter__(self):
@@ -194,6 +193,41 @@ def what_was_told_once_is_in_each_snapshot():
             fed.check(fathom, chunk, [f"waker-{name}"], 3)
             harness.check_sums(fathom, chunk)
     return None
+
+
+# Reads a pipe into which another thread writes each millisecond, and says so at first.
+FED = """
+import os, threading, time
+reader, writer = os.pipe()
+def feed():
+    while True:
+        time.sleep(0.001)
+        os.write(writer, b"x")
+threading.Thread(target=feed, daemon=True).start()
+print(os.readlink(f"/proc/self/fd/{reader}"), flush=True)
+while True:
+    os.read(reader, 1)
+"""
+
+
+@tests.add
+def keeps_waits_if_nothing_else_is_asked_for():
+    """Each with its call and file, also in a chunk that begins long after the file was opened."""
+    with Recorder("waits", "--buffer", "128K", "--", sys.executable, "-c", FED,
+                  level=()) as recorder:
+        pipe = recorder.line().strip()
+        for _ in range(2):
+            time.sleep(1.5)
+            chunk = recorder.snapshot()
+            report = fathom.report(chunk, "file")
+            equal(report["detail"], "waits", "level")
+            check(report["to_ns"] - report["from_ns"] < 1.5e9, "128K do not hold all of it")
+            waits = [s for t in fathom.trace_all(chunk)["traces"] for s in t["spans"]
+                     if s["attributes"].get("fd.name") == pipe]
+            check(len(waits) > 20, f"{len(waits)} waits for the pipe: {report}")
+            equal({s["attributes"]["syscall"] for s in waits}, {"read"}, "the call")
+            harness.check_sums(fathom, chunk)
+    harness.check_babeltrace(fathom, recorder.dir)
 
 
 @tests.add
