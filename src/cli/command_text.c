@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define WORDS_MAX 256
-#define OPTION_LONG 4 /* "-O2" tells more than "-march=native" */
+#define EXTENSION_MAX 6 /* ".cpp", with the dot */
+#define OPTION_LONG 4	/* "-O2" tells more than "-march=native" */
 
 struct words {
 	const char *at[WORDS_MAX];
@@ -45,11 +46,53 @@ static bool came_before(const struct words *w, int i)
 	return false;
 }
 
-static void options_leave_out(struct words *w, int columns, int longer_than)
+static bool is_option(const struct words *w, int i)
 {
-	for (int i = w->count - 1; i > 0 && w->all > columns; i--)
-		if (!w->left_out[i] && w->at[i][0] == '-' && w->bytes[i] > longer_than)
-			word_leave_out(w, i);
+	return w->at[i][0] == '-';
+}
+
+static bool is_long_option(const struct words *w, int i)
+{
+	return is_option(w, i) && w->bytes[i] > OPTION_LONG;
+}
+
+/* The name of a file with an extension, as "main.c": it tells the most. */
+static bool is_file(const struct words *w, int i)
+{
+	const char *dot = memrchr(w->at[i], '.', (size_t)w->bytes[i]);
+	int rest = dot ? (int)(w->at[i] + w->bytes[i] - dot) : 0;
+
+	return dot && dot != w->at[i] && dot[-1] != '/' && rest > 1 && rest <= EXTENSION_MAX &&
+	       !memchr(dot, '/', (size_t)rest);
+}
+
+/* It may be the value of the option before it. */
+static bool is_value(const struct words *w, int i)
+{
+	return is_option(w, i - 1) && !is_file(w, i);
+}
+
+static bool is_no_file(const struct words *w, int i)
+{
+	return !is_file(w, i);
+}
+
+static bool is_temporary(const struct words *w, int i)
+{
+	return strncmp(w->at[i], "/tmp/", strlen("/tmp/")) == 0;
+}
+
+/* The words that tell least come first. */
+static bool (*const tells_little[])(const struct words *w, int i) = {
+	came_before, is_long_option, is_option, is_value, is_no_file, is_temporary};
+
+/* Leaves out words, from the last on, until the rest fits. */
+static void words_fit(struct words *w, int columns)
+{
+	for (size_t phase = 0; phase < sizeof(tells_little) / sizeof(tells_little[0]); phase++)
+		for (int i = w->count - 1; i > 0 && w->all > columns; i--)
+			if (!w->left_out[i] && tells_little[phase](w, i))
+				word_leave_out(w, i);
 }
 
 /* Cuts a text behind so many bytes, at a character, and ends it with an ellipsis. */
@@ -75,11 +118,7 @@ void command_shorten(const char *command, int columns, char *text, size_t size)
 		text_cut(text, columns, size);
 		return;
 	}
-	for (int i = w.count - 1; i > 0 && w.all > columns; i--)
-		if (came_before(&w, i))
-			word_leave_out(&w, i);
-	options_leave_out(&w, columns, OPTION_LONG);
-	options_leave_out(&w, columns, 0);
+	words_fit(&w, columns);
 	text[0] = '\0';
 	for (int i = 0; i < w.count && length < size; i++)
 		if (!w.left_out[i])

@@ -149,7 +149,10 @@ static void head_write(const struct terminal *t, const struct report *report)
 static void columns_write(const struct terminal *t, const struct report *report,
 			  const struct report_layout *layout)
 {
-	terminal_cell(t, report->by, layout->label);
+	char by[128];
+
+	snprintf(by, sizeof(by), "%s%s", report->by, strcmp(report->sort, "key") == 0 ? "↓" : "");
+	terminal_cell(t, by, layout->label);
 	column_head(t, report_count_name(report), layout->count,
 		    strcmp(report->sort, "count") == 0 ? report_count_name(report) : report->sort);
 	for (int c = 0; c < REPORT_COLUMNS; c++)

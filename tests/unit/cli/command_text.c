@@ -22,7 +22,9 @@ TEST(operands_stay_longest)
 	CHECK_STR(shortened(COMPILER, 200), COMPILER);
 	CHECK_STR(shortened(COMPILER, 60), "cc1 -quiet x86_64-linux-gnu main.c -O2 -o /tmp/ccx.s");
 	CHECK_STR(shortened(COMPILER, 40), "cc1 x86_64-linux-gnu main.c /tmp/ccx.s");
-	CHECK_STR(shortened(COMPILER, 20), "cc1 x86_64-linux-gn…");
+	CHECK_STR(shortened(COMPILER, 24), "cc1 main.c /tmp/ccx.s");
+	CHECK_STR(shortened(COMPILER, 12), "cc1 main.c");
+	CHECK_STR(shortened(COMPILER, 8), "cc1 mai…");
 	CHECK_STR(shortened("python3 worker.py", 30), "python3 worker.py");
 	CHECK_STR(shortened("python3 -u -W ignore worker.py", 25), "python3 ignore worker.py");
 }
