@@ -195,10 +195,11 @@ struct fact_tenure {
 	u32 fork; /* number in forks + 1; 0: nobody saw the fork */
 };
 
-/* A TCP socket listens, or is bound, on a port. */
+/* The port of a server: TCP connections with this local port were accepted. */
 struct fact_listener {
 	u64 netns;
 	u16 port;
+	bool told; /* by a single socket */
 };
 
 /* How a thread got a table of descriptors. */

@@ -91,7 +91,48 @@ static int listener_compare(const void *a, const void *b)
 	return 0;
 }
 
-/* Finds the ports of sockets that were never connected, of facts that are sorted by socket. */
+/* Ports from here on are those that the kernel gives to clients, unless it was told otherwise. */
+#define EPHEMERAL_PORT 32768
+/* So many connections with one local port were accepted: a client gets another port for each. */
+#define ACCEPTED_LEAST 3
+
+static bool is_tcp(const struct record_socket *s)
+{
+	return s->file.kind == FILE_KIND_tcp && s->local_port;
+}
+
+/* Whether the port tells by itself that its socket is that of a server. */
+static bool serves(const struct record_socket *last, bool connected)
+{
+	return !connected ||
+	       (last->local_port < EPHEMERAL_PORT && last->remote_port >= EPHEMERAL_PORT);
+}
+
+/* Leaves each port once, of those that a server told, or that several sockets have. */
+static void ports_count(struct facts *f)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0, next; i < f->listeners.count; i = next) {
+		struct fact_listener *first = &f->listeners.data[i], port = *first;
+		size_t sockets = 0;
+
+		for (next = i; next < f->listeners.count; next++) {
+			if (listener_compare(&f->listeners.data[next], &port) != 0)
+				break;
+			port.told |= f->listeners.data[next].told;
+			sockets++;
+		}
+		if (port.told || sockets >= ACCEPTED_LEAST)
+			f->listeners.data[kept++] = port;
+	}
+	f->listeners.count = kept;
+}
+
+/*
+ * Finds the ports of servers, of facts that are sorted by socket. A socket that listens is told
+ * only by a snapshot, so that connections have to tell of others.
+ */
 static int listeners_index(struct facts *f)
 {
 	int err = 0;
@@ -102,19 +143,20 @@ static int listeners_index(struct facts *f)
 		bool connected = false;
 
 		for (next = i; next < f->sockets.count; next++) {
-			last = &f->sockets.data[next].socket;
-			if (last->file.key != first->file.key)
+			if (f->sockets.data[next].socket.file.key != first->file.key)
 				break;
+			last = &f->sockets.data[next].socket;
 			connected |= last->remote_port != 0;
 		}
-		last = &f->sockets.data[next - 1].socket;
-		if (!connected && last->file.kind == FILE_KIND_tcp && last->local_port)
+		if (is_tcp(last))
 			err = vec_push(&f->listeners,
-				       ((struct fact_listener){last->netns, last->local_port}));
+				       ((struct fact_listener){last->netns, last->local_port,
+							       serves(last, connected)}));
 	}
 	if (f->listeners.count)
 		qsort(f->listeners.data, f->listeners.count, sizeof(*f->listeners.data),
 		      listener_compare);
+	ports_count(f);
 	return err;
 }
 

@@ -124,6 +124,33 @@ TEST(clients_of_a_server_are_one_row)
 	partial_free(p);
 }
 
+static void check_peer(const u16 *local, u16 remote, size_t sockets, const char *peer)
+{
+	struct partial *p = partial_new(NULL);
+	struct rows rows;
+
+	for (u64 key = 1; key <= sockets; key++) {
+		says_tcp(p, key, local[key - 1], (u16)(remote + key));
+		reads(p, 2000 + key, &(struct file_ref){.key = key, .kind = FILE_KIND_tcp});
+	}
+	partial_cover(p, 500, 50000);
+	CHECK_EQ(partial_finish(p), 0);
+	rows_by(&rows, p, "peer");
+	CHECK_STR(rows.rows.data[0].key, peer);
+	rows_free(&rows);
+	partial_free(p);
+}
+
+/* The socket that listens was not told: its connections tell of it. */
+TEST(a_server_is_known_by_its_connections)
+{
+	check_peer((const u16[]){8080}, 40000, 1, "clients of :8080");
+	check_peer((const u16[]){40000, 40000, 40000}, 50000, 3, "clients of :40000");
+	check_peer((const u16[]){40000, 40000}, 50000, 2, "127.0.0.1:50001");
+	check_peer((const u16[]){8080}, 80, 1, "127.0.0.1:81");
+	check_peer((const u16[]){40000}, 80, 1, "127.0.0.1:81");
+}
+
 /* What a filter does not take is in no row. */
 TEST(filters_choose_what_rows_count)
 {
