@@ -77,21 +77,37 @@ static bool is_no_file(const struct words *w, int i)
 	return !is_file(w, i);
 }
 
+static bool is_after_option(const struct words *w, int i)
+{
+	return is_option(w, i - 1);
+}
+
 static bool is_temporary(const struct words *w, int i)
 {
 	return strncmp(w->at[i], "/tmp/", strlen("/tmp/")) == 0;
 }
 
 /* The words that tell least come first. */
-static bool (*const tells_little[])(const struct words *w, int i) = {
-	came_before, is_long_option, is_option, is_value, is_no_file, is_temporary};
+static bool (*const tells_little[])(const struct words *w,
+				    int i) = {came_before, is_long_option,  is_option,	 is_value,
+					      is_no_file,  is_after_option, is_temporary};
+
+/* Whether it is the last word that says what the program works on. */
+static bool is_last_operand(const struct words *w, int i)
+{
+	int operands = 0;
+
+	for (int k = 1; k < w->count; k++)
+		operands += !w->left_out[k] && !is_option(w, k);
+	return operands == 1 && !is_option(w, i);
+}
 
 /* Leaves out words, from the last on, until the rest fits. */
 static void words_fit(struct words *w, int columns)
 {
 	for (size_t phase = 0; phase < sizeof(tells_little) / sizeof(tells_little[0]); phase++)
 		for (int i = w->count - 1; i > 0 && w->all > columns; i--)
-			if (!w->left_out[i] && tells_little[phase](w, i))
+			if (!w->left_out[i] && tells_little[phase](w, i) && !is_last_operand(w, i))
 				word_leave_out(w, i);
 }
 

@@ -25,6 +25,10 @@ TEST(operands_stay_longest)
 	CHECK_STR(shortened(COMPILER, 24), "cc1 main.c /tmp/ccx.s");
 	CHECK_STR(shortened(COMPILER, 12), "cc1 main.c");
 	CHECK_STR(shortened(COMPILER, 8), "cc1 mai…");
+	CHECK_STR(
+		shortened("cc1 -quiet -I src/lib.a.p -I src src/chunk/read.c -MF src/read.c.d", 21),
+		"cc1 src/chunk/read.c");
+	CHECK_STR(shortened("python3 -X importtime worker.py", 20), "python3 worker.py");
 	CHECK_STR(shortened("python3 worker.py", 30), "python3 worker.py");
 	CHECK_STR(shortened("python3 -u -W ignore worker.py", 25), "python3 ignore worker.py");
 }
