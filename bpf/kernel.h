@@ -268,9 +268,14 @@ struct unix_sock {
 	struct sock *peer;
 };
 
+struct mm_context {
+	void *vdso; /* code of the kernel that programs call */
+};
+
 struct mm_struct {
 	void *pgd;
 	unsigned long arg_start, arg_end;
+	struct mm_context context;
 };
 
 struct kernfs_node {

@@ -54,6 +54,7 @@ struct vma_seen {
 	u64 begin, end, offset;
 	struct file *file;
 	bool code;
+	bool vdso;	/* code of the kernel that programs call */
 	bool elsewhere; /* what is not in memory has contents that others know */
 };
 
@@ -66,6 +67,8 @@ static long vma_look(struct task_struct *task, struct vm_area_struct *vma, void 
 	seen->offset = (u64)vma->vm_pgoff << PAGE_BITS;
 	seen->file = vma->vm_file;
 	seen->code = vma->vm_flags & VM_EXEC;
+	seen->vdso = !vma->vm_file && seen->code &&
+		     (u64)BPF_CORE_READ(task, mm, context.vdso) == seen->begin;
 	seen->elsewhere = vma->vm_file || vma->vm_flags & VM_UFFD_MISSING;
 	return 0;
 }
@@ -94,6 +97,10 @@ static __always_inline void mapping_emit(struct task_struct *task, const struct 
 		path_write(&s->path, task, BPF_CORE_READ(mapped, f_path.dentry),
 			   BPF_CORE_READ(mapped, f_path.mnt));
 	n = mapped ? s->path.r.path_len : 0;
+	if (seen->vdso) {
+		__builtin_memcpy(s->path.r.path, "[vdso]", 6);
+		n = 6;
+	}
 	if (n > RECORD_MAPPING_PATH) {
 		ring_count_incomplete();
 		n = 0;
@@ -143,19 +150,18 @@ static __always_inline void mapping_tell(struct task_struct *task, const struct 
  * A sample is taken in an interrupt. There the kernel allows to look up one mapping. So the
  * programs remember, for each process, which mappings were looked up, of code and of data.
  */
-#define LAYOUT_RANGES 32
-#define LAYOUT_CODE 1
+#define LAYOUT_RANGES 32 /* of code, and of data, of which a program can have any number */
 
 struct stack_layout_range {
 	u64 begin, end; /* end 0: unused, or being changed */
-	u64 flags;	/* LAYOUT_CODE */
 };
 
 struct stack_layout {
 	u64 start_ns; /* of the process */
 	u32 exec_id;
-	u32 next; /* how many were ever added */
-	struct stack_layout_range ranges[LAYOUT_RANGES];
+	u32 pad;
+	u64 code_next, data_next; /* how many were ever added */
+	struct stack_layout_range code[LAYOUT_RANGES], data[LAYOUT_RANGES];
 };
 
 /* By process. Capture sets max_entries. */
@@ -183,36 +189,49 @@ static __always_inline struct stack_layout *layout_of(struct task_struct *task)
 		layout = bpf_map_lookup_elem(&stack_layouts, &tgid);
 	}
 	if (layout && (layout->start_ns != start_ns || layout->exec_id != exec_id)) {
-		__builtin_memset(layout, 0, sizeof(*layout));
+		bpf_probe_read_kernel(layout, sizeof(*layout), stack_layout_none);
 		layout->start_ns = start_ns;
 		layout->exec_id = exec_id;
 	}
 	return layout;
 }
 
-/* The known mapping at an address, NULL if there is none. */
-static __always_inline struct stack_layout_range *layout_find(struct stack_layout *layout,
-							      u64 address)
+enum layout_found { LAYOUT_DATA, LAYOUT_CODE, LAYOUT_UNKNOWN };
+
+/* What is known of an address. */
+static __always_inline enum layout_found layout_find(struct stack_layout *layout, u64 address)
 {
 	for (int i = 0; i < LAYOUT_RANGES; i++) {
-		struct stack_layout_range *range = &layout->ranges[i];
+		struct stack_layout_range *code = &layout->code[i];
+		struct stack_layout_range *data = &layout->data[i];
 
-		if (address < range->end && address >= range->begin)
-			return range;
+		if (address < code->end && address >= code->begin)
+			return LAYOUT_CODE;
+		if (address < data->end && address >= data->begin)
+			return LAYOUT_DATA;
 	}
-	return NULL;
+	return LAYOUT_UNKNOWN;
 }
 
-/* Adds a mapping, in place of the oldest one. */
+/* Adds a mapping, in place of the oldest one of its kind. */
 static __always_inline void layout_put(struct stack_layout *layout, const struct vma_seen *seen)
 {
-	u64 at = __sync_fetch_and_add(&layout->next, 1) & (LAYOUT_RANGES - 1);
-	struct stack_layout_range *range = &layout->ranges[at];
+	struct stack_layout_range *range;
+	u64 at;
+
+	if (seen->code) {
+		at = __sync_fetch_and_add(&layout->code_next, 1);
+		BOUND(at, 31);
+		range = &layout->code[at];
+	} else {
+		at = __sync_fetch_and_add(&layout->data_next, 1);
+		BOUND(at, 31);
+		range = &layout->data[at];
+	}
 
 	range->end = 0;
 	barrier();
 	range->begin = seen->begin;
-	range->flags = seen->code ? LAYOUT_CODE : 0;
 	barrier();
 	range->end = seen->end;
 }

@@ -101,10 +101,12 @@ int sample_take(struct bpf_perf_event_data *ctx)
 	s->count = kernel;
 	s->bitmap_at = kernel;
 	s->cut = 0;
+	s->unknown = 0;
 	if (stack_has_user(task))
 		words = sample_user(s, task, kernel);
 	s->sample.flags = STACK_PACKED | (kernel ? STACK_KERNEL : 0) |
-			  (s->bitmap_at > kernel ? STACK_USER : 0) | (s->cut ? STACK_CUT : 0);
+			  (s->bitmap_at > kernel ? STACK_USER : 0) | (s->cut ? STACK_CUT : 0) |
+			  (s->unknown ? STACK_UNSURE : 0);
 	s->sample.kernel = kernel;
 	s->sample.user = s->bitmap_at - kernel;
 	s->sample.words = words;

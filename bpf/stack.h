@@ -45,9 +45,9 @@ struct stack_scratch {
 	u32 first;     /* the innermost frame of the program */
 	u32 bitmap_at; /* where the words begin */
 	u32 lost;      /* a part could not be read */
-	u32 cut;       /* there was no room, or it is not known whether an address is one of code */
+	u32 cut;       /* there was no room, or it is not known whether a frame is one of code */
 	u32 looked;    /* in an interrupt: a mapping was looked up */
-	u32 pad;
+	u32 unknown;   /* in an interrupt: an address is in a mapping that is not known */
 	u64 code_begin,
 		code_bytes; /* the mapping of code, and the other one, that were seen last */
 	u64 data_begin, data_bytes;

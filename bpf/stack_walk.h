@@ -34,7 +34,7 @@ static __always_inline bool stack_look_code(struct stack_walk *w, u64 address)
 
 	if (!stack_look(w, address, &seen))
 		return false;
-	if (layout && (w->layout || !layout_find(layout, address)))
+	if (layout && (w->layout || layout_find(layout, address) == LAYOUT_UNKNOWN))
 		layout_put(layout, &seen);
 	if (!seen.code) {
 		w->s->data_begin = seen.begin;
@@ -59,12 +59,12 @@ static __always_inline bool stack_is_code(struct stack_walk *w, u64 address)
 	if (address - s->data_begin < s->data_bytes)
 		return false;
 	if (w->layout) {
-		struct stack_layout_range *range = layout_find(w->layout, address);
+		enum layout_found found = layout_find(w->layout, address);
 
-		if (range)
-			return range->flags & LAYOUT_CODE;
+		if (found != LAYOUT_UNKNOWN)
+			return found == LAYOUT_CODE;
 		if (s->looked) {
-			s->cut = 1;
+			s->unknown = 1;
 			return false;
 		}
 		s->looked = 1;
@@ -108,6 +108,7 @@ static __always_inline void walk_begin(struct stack_scratch *s, struct task_stru
 	s->lost = 0;
 	s->cut = 0;
 	s->looked = 0;
+	s->unknown = 0;
 	s->code_bytes = 0;
 	s->data_bytes = 0;
 	frame_put(s, BPF_CORE_READ(regs, ip));
@@ -137,6 +138,8 @@ static long place_check(u32 index, void *arg)
 		return 1;
 	if (stack_is_code(w, s->frames[at]))
 		return 0;
+	if (s->unknown)
+		s->cut = 1;
 	if (index) {
 		s->count = at;
 		return 1;
@@ -209,6 +212,7 @@ static __always_inline u32 current_walk(struct stack_walk *w, u32 most)
 	bpf_loop(most, current_step, w, 0);
 	walk_note(w->s, most);
 	bpf_loop(most + 1, place_check, w, 0);
+	w->s->unknown = 0;
 	words = words_begin(w->s);
 	bpf_loop(words, current_word, w, 0);
 	return words;

@@ -331,7 +331,8 @@ enum record_fd_op {
  * number of words, and the upper ones the number of frames before them.
  */
 #define STACK_PACKED 4
-#define STACK_CUT 8 /* there may be more callers than the frames and words lead to */
+#define STACK_CUT 8	/* there may be more callers than the frames and words lead to */
+#define STACK_UNSURE 16 /* of a sample: words may be absent that are addresses of code */
 #define STACK_WORDS_MAX 1024
 
 /* bytes.direction */

@@ -147,6 +147,8 @@ static void user_add(struct making_frames *f)
 		address = s->addresses[s->frames + top / 8 - 1];
 		if (address)
 			frame_add(f, address, false);
+		else
+			f->cut = s->unsure;
 	}
 	f->cut |= s->cut;
 	if (chained)
@@ -212,6 +214,7 @@ int frames_of_sample(const struct partial *p, struct symbolizer *symbolizer,
 	stack_add(&f, &stack);
 	stack.flags = STACK_USER;
 	stack.cut = key->flags & STACK_CUT;
+	stack.unsure = key->flags & STACK_UNSURE;
 	stack.frames = key->user;
 	stack.words = key->words;
 	stack.addresses = addresses + key->kernel;

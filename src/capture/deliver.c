@@ -32,6 +32,7 @@ void capture_delivery_make(struct capture_delivery *d, struct capture *c,
 static void life_note(struct capture *c, const struct record_head *r)
 {
 	capture_watch_life(c->watch, r);
+	capture_stacks_life(c->stacks, r);
 	if (c->apps)
 		app_rings_life(c->apps, r);
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "capture/kernel/kernel.h"
 #include "capture/scope/scope.h"
+#include "capture/stack/jit_names.h"
 #include "capture/stack/kernel_symbols.h"
 #include "capture/stack/mapping_ids.h"
 #include "capture/stack/sampler.h"
@@ -19,7 +20,7 @@
 
 #define STACK_PLACES 5	  /* enum stack_at of bpf/stack.h */
 #define RANGES_TOLD 16384 /* mappings that the kernel programs remember as told */
-#define LAYOUTS 4096	  /* processes of which they remember the mappings, for samples */
+#define LAYOUTS 2048	  /* processes of which they remember the mappings, for samples */
 #define WORD_BYTES 8
 #define SECOND_NS 1000000000ull
 
@@ -29,6 +30,7 @@ struct capture_stacks {
 	struct kernel_symbols *symbols; /* NULL: they cannot be read */
 	u8 *told;			/* for each of them: 1 if it was told */
 	struct mapping_ids *ids;	/* from capture_stacks_start() on */
+	struct jit_names *jit;		/* likewise */
 	struct bpf_link *links[2];	/* of programs_of() */
 	bool waits;			/* stacks of waits are recorded */
 	struct sampler *sampler;	/* NULL: no samples are taken */
@@ -116,7 +118,9 @@ bool capture_stacks_of_kernel(const struct capture_stacks *s)
 
 int capture_stacks_start(struct capture_stacks *s, struct capture *c, struct error *e)
 {
-	return s ? mapping_ids_open(&s->ids, c->drop_capabilities, e) : 0;
+	int err = s ? mapping_ids_open(&s->ids, c->drop_capabilities, e) : 0;
+
+	return err || !s ? err : jit_names_open(&s->jit, c->drop_capabilities, e);
 }
 
 static int sampler_begin(struct capture_stacks *s, struct capture *c, struct error *e)
@@ -191,6 +195,7 @@ void capture_stacks_close(struct capture_stacks *s)
 	capture_stacks_detach(s);
 	sampler_free(s->sampler);
 	mapping_ids_close(s->ids);
+	jit_names_close(s->jit);
 	kernel_symbols_free(s->symbols);
 	free(s->told);
 	free(s);
@@ -255,6 +260,8 @@ int capture_stacks_names(struct capture_stacks *s, struct capture *c,
 	struct kernel_function f;
 	int err = 0;
 
+	if (s && s->jit)
+		jit_names_ask(s->jit, head);
 	if (!s || !frames.count)
 		return 0;
 	if (!s->symbols) {
@@ -308,33 +315,77 @@ int capture_stacks_record(struct capture_stacks *s, const struct capture_sink *s
 
 /* ---- mapped files ---- */
 
-bool capture_stacks_mapping(struct capture_stacks *s, const struct record_head *r)
+void capture_stacks_life(struct capture_stacks *s, const struct record_head *r)
 {
-	return s && s->ids && mapping_ids_put(s->ids, (const void *)r);
+	bool is_new = r->kind == RECORD_fork &&
+		      !(((const struct record_fork *)r)->flags & THREAD_IS_THREAD);
+
+	if (s && s->jit && (is_new || r->kind == RECORD_exec))
+		jit_names_forget(s->jit, r->pid);
+}
+
+bool capture_stacks_mapping(struct capture_stacks *s, const struct record_head *head)
+{
+	const struct record_mapping *r = (const void *)head;
+
+	if (!s || !s->ids || !s->jit)
+		return false;
+	if (r->file.kind != FILE_KIND_none)
+		return mapping_ids_put(s->ids, r);
+	if (r->path_len) /* it has a name, and no file */
+		return false;
+	jit_names_mapped(s->jit, r);
+	return true;
+}
+
+/* Hands over mappings that `take` gives. */
+static int mappings_give(struct record_mapping *(*take)(struct capture_stacks *s),
+			 struct capture_stacks *s, const struct capture_sink *sink, u64 time_ns)
+{
+	struct record_mapping *r;
+	int err = 0;
+
+	while (!err && (r = take(s))) {
+		r->head.time_ns = time_ns;
+		err = sink->record(sink->arg, &stacks_stream, &r->head);
+		free(r);
+	}
+	return err;
+}
+
+static struct record_mapping *mapped_take(struct capture_stacks *s)
+{
+	return mapping_ids_take(s->ids);
+}
+
+static struct record_mapping *jit_take(struct capture_stacks *s)
+{
+	return jit_names_take(s->jit);
 }
 
 int capture_stacks_collect(struct capture_stacks *s, struct capture *c,
 			   const struct capture_sink *sink, u64 time_ns)
 {
-	struct record_mapping *r;
-	int err = 0;
+	int err;
 
-	while (s && s->ids && !err && (r = mapping_ids_take(s->ids))) {
-		r->head.time_ns = time_ns;
-		err = sink->record(sink->arg, &stacks_stream, &r->head);
-		free(r);
-	}
-	if (s && s->ids)
-		c->counts.incomplete += mapping_ids_missed(s->ids);
+	if (!s || !s->ids || !s->jit)
+		return 0;
+	jit_names_poll(s->jit);
+	err = mappings_give(mapped_take, s, sink, time_ns);
+	err = err ? err : mappings_give(jit_take, s, sink, time_ns);
+	c->counts.incomplete += mapping_ids_missed(s->ids) + jit_names_missed(s->jit);
 	return err;
 }
 
 int capture_stacks_settle(struct capture_stacks *s, struct capture *c,
 			  const struct capture_sink *sink, u64 cut_ns)
 {
-	if (!s || !s->ids)
+	u64 until_ns = clock_now_ns() + CAPTURE_CUT_WAIT_NS;
+
+	if (!s || !s->ids || !s->jit)
 		return 0;
-	mapping_ids_wait(s->ids, clock_now_ns() + CAPTURE_CUT_WAIT_NS);
+	mapping_ids_wait(s->ids, until_ns);
+	jit_names_wait(s->jit, until_ns);
 	return capture_stacks_collect(s, c, sink, cut_ns);
 }
 

@@ -59,6 +59,9 @@ int capture_stacks_names(struct capture_stacks *s, struct capture *c,
 int capture_stacks_record(struct capture_stacks *s, const struct capture_sink *sink,
 			  const struct capture_stream *stream, const struct record_head *r);
 
+/* Takes note of a record of the life of a process: of a program that it executes, of a new one. */
+void capture_stacks_life(struct capture_stacks *s, const struct record_head *r);
+
 /* Takes a mapping that a program saw. True: capture_stacks_collect() hands it over later. */
 bool capture_stacks_mapping(struct capture_stacks *s, const struct record_head *r);
 

@@ -142,6 +142,7 @@ struct fact_stack {
 	u32 flags;	   /* STACK_KERNEL or STACK_USER */
 	u32 frames, words; /* how many of each */
 	bool cut;	   /* there may be more callers than these lead to */
+	bool unsure;	   /* words may be absent; never of a fact */
 	u64 *addresses;	   /* the frames, innermost first, then the words; owned */
 };
 
