@@ -97,6 +97,7 @@ __noinline int call_now(void)
 		return 0;
 	state->in_syscall = 0;
 	state->begin_ns = 0;
+	state->fault_begin_ns = 0; /* its end may not have been seen */
 	if (!call_is_open(regs))
 		return 0;
 	if (!state->called || !call_goes_on(state, task, regs->orig_ax)) {

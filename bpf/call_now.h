@@ -7,8 +7,8 @@
 #include "bpf/told.h"
 
 /*
- * Where calls are not recorded, takes the running thread's call from its registers;
- * in_syscall is 0 behind it if it is in none. Else what the thread's state says stays.
+ * For a thread whose calls are not followed: takes the running thread's call from its registers;
+ * in_syscall is 0 behind it if it is in none.
  */
 int call_now(void);
 
@@ -31,7 +31,7 @@ int call_now_name(u32 fd);
 /* Whether the running thread is in a call. */
 static __always_inline bool call_is_under_way(struct thread_state *state)
 {
-	if (!calls_recorded)
+	if (!calls_are_followed(state))
 		call_now();
 	return state->in_syscall;
 }

@@ -149,7 +149,7 @@ static __always_inline void context_read(struct thread_state *state, struct task
  */
 static __always_inline void context_now(struct thread_state *state, struct task_struct *task)
 {
-	if (state->in_syscall != IN_SYSCALL_SEEN)
+	if (state->in_syscall != IN_SYSCALL_SEEN || !calls_are_followed(state))
 		context_read(state, task);
 }
 

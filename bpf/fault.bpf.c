@@ -40,8 +40,13 @@ static __always_inline int fault_begin(u64 address, struct pt_regs *regs, u64 er
 
 	/* what may not fault only tries, as our own reading does: nothing comes of it, and no end
 	 */
-	if (!state_in(state) || task->pagefault_disabled || fault_is_vsyscall(address, error))
+	if (!state_in(state) || task->pagefault_disabled || fault_is_vsyscall(address, error) ||
+	    !*(volatile u32 *)&calls_on)
 		return 0;
+	if (flags & FAULT_USER)
+		calls_follow(state);
+	else if (!calls_are_followed(state))
+		return 0; /* in a call that was not seen to begin */
 	if (state->fault_begin_ns)
 		fault_soft_end();
 	if (error & ERROR_WRITE)
@@ -77,7 +82,7 @@ static __always_inline int fault_end(u32 flags)
 	struct ring_place place;
 	u32 n;
 
-	if (!state_in(state))
+	if (!state_in(state) || !calls_are_followed(state))
 		return 0;
 	if (!state->fault_begin_ns) {
 		ring_count_incomplete();
@@ -105,6 +110,8 @@ static __always_inline int fault_end(u32 flags)
 	r->head.tid = tid_of(task, state);
 	r->head.pid = task->tgid;
 	r->flags = state->fault_flags | flags;
+	if (r->flags & FAULT_USER && calls_tell(state))
+		r->flags |= FAULT_BEFORE_UNKNOWN;
 	r->duration_ns = r->head.time_ns - state->fault_begin_ns;
 	r->address = state->fault_address;
 	r->ip = state->fault_ip;

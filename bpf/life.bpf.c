@@ -135,6 +135,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	else
 		flags |= scope;
 	state->newborn = 1;
+	state->calls_since = calls_raise();
 	if (mine && (clone_flags & CLONE_VM) && !(clone_flags & CLONE_SETTLS))
 		state->creator_tp = parent->thread.fsbase;
 	/* whose creator waits for it works for the creator's span; no other one shares it */
@@ -430,7 +431,8 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 
 	if (state) /* another thread will get its stack, and it makes no more calls */
 		state->regs = 0;
-	if (!calls_recorded && exit_leaves_number(task)) /* no begin of an exec is seen */
+	/* the begin of an exec may not be seen */
+	if ((!*(volatile u32 *)&calls_on || calls_raise()) && exit_leaves_number(task))
 		numbers_swap = 1;
 	if (!state_in(state))
 		return 0;

@@ -271,7 +271,7 @@ static __always_inline void tcp_fill(struct record_bytes *r, const struct thread
 /* The begin of the thread's call. Where calls are not recorded: a time before it. */
 static __always_inline u64 unix_begin_ns(const struct thread_state *state)
 {
-	if (calls_recorded)
+	if (calls_are_followed(state))
 		return state->begin_ns;
 	return state->bytes_end_ns ? state->bytes_end_ns : state_known_ns(state);
 }

@@ -16,12 +16,15 @@ int running_tell(void *ctx)
 	struct switch_slots out = {};
 	struct record_switch *r = &out.r;
 	struct ring_place place;
+	bool followed = true;
 	u32 n;
 
-	if (!state_in(state) || (state->fault_begin_ns && fault_is_unsure(state)))
+	if (!state_in(state))
+		return 0;
+	if (calls_are_followed(state) && state->fault_begin_ns && fault_is_unsure(state))
 		return 0;
 	if (!task_is_kernels(task)) {
-		switch_fill_context(r, state, task);
+		followed = switch_fill_context(r, state, task);
 		/* the thread is just entering or leaving a call: skip it */
 		if (!state->exit_ns &&
 		    !!state->in_syscall != call_is_open((void *)bpf_task_pt_regs(task)))
@@ -36,11 +39,11 @@ int running_tell(void *ctx)
 	r->head.time_ns = bpf_ktime_get_ns();
 	r->head.tid = r->next_tid = tid_of(task, state);
 	r->head.pid = task->tgid;
+	r->state = LEAVE_running;
 	if (task_is_kernels(task))
 		r->mode = MODE_kernel_thread;
 	else
-		switch_fill_mode(r, state, task, r->head.time_ns);
-	r->state = LEAVE_running;
+		switch_fill_mode(r, state, task, followed);
 	ring_publish(&place, r, n);
 	return 0;
 }

@@ -33,7 +33,7 @@ static __always_inline bool first_stay(const struct thread_state *state)
 static __always_inline bool sleeper_is_wanted(const struct thread_state *state)
 {
 	return state && (context_is_set(&state->ctx) ||
-			 (calls_recorded && state->in_syscall >= IN_SYSCALL_SOFT));
+			 (calls_are_followed(state) && state->in_syscall >= IN_SYSCALL_SOFT));
 }
 
 static __always_inline bool next_is_in(struct task_struct *next, const struct thread_state *state)
@@ -56,6 +56,18 @@ static __always_inline void sleeper_forget(struct thread_state *state)
 	state->called = CALLED_FORGOTTEN;
 }
 
+/* Whether no calls of the thread that gets the CPU are recorded now. */
+static __always_inline bool next_is_uncalled(struct task_struct *next, struct thread_state *state)
+{
+	if (!next->pid || (*(volatile u32 *)&calls_on && !calls_raise()))
+		return false;
+	if (!*(volatile u32 *)&calls_on)
+		return true;
+	if (!state)
+		state = state_known(next);
+	return !state || !calls_are_followed(state);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     u32 prev_state)
@@ -66,15 +78,15 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	struct switch_slots out = {};
 	struct record_switch *r = &out.r;
 	struct ring_place place;
-	bool over = false;
+	bool over = false, followed = true;
 	u32 n;
 
 	if (!in && !next_in)
 		return 0;
-	if (in && state->fault_begin_ns)
+	if (in && state->fault_begin_ns && calls_are_followed(state))
 		fault_leave(state, preempt, prev_state);
 	if (in && !task_is_kernels(prev))
-		switch_fill_context(r, state, prev);
+		followed = switch_fill_context(r, state, prev);
 	if (in && prev_state & 0x80) /* dead */
 		named_end(prev->pid);
 	else if (in)
@@ -108,7 +120,11 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (task_is_kernels(prev))
 		r->mode = MODE_kernel_thread;
 	else if (in && !(spans_only && !context_is_set(&r->ctx)))
-		switch_fill_mode(r, state, prev, r->head.time_ns);
+		switch_fill_mode(r, state, prev, followed);
+	else if (in && !followed)
+		r->state |= LEAVE_BEFORE_UNKNOWN;
+	if (next_is_uncalled(next, next_state))
+		r->state |= LEAVE_NEXT_UNCALLED;
 	if (prev->pid && !in)
 		r->mode |= MODE_PREV_OUT;
 	if (next->pid && !next_in)
@@ -275,7 +291,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	r->head.pid = task->tgid;
 	r->waker_tid = waker->pid; /* waker_fill_task() may know another number */
 	waking_fill_context(r, waker, task);
-	if (!calls_recorded && task->on_rq)
+	if ((!*(volatile u32 *)&calls_on || calls_raise()) && task->on_rq)
 		r->context |= WAKE_QUEUED;
 	ring_publish(&place, r, 1);
 	return 0;

@@ -32,12 +32,12 @@ int BPF_PROG(signal_deliver, int number, void *info, struct k_sigaction *action)
 
 	if (!state_in(state))
 		return 0;
-	if (state->fault_begin_ns) {
+	if (state->fault_begin_ns && calls_are_followed(state)) {
 		if (!fault_is_unsure(state)) /* a thread that ends otherwise is handled elsewhere */
 			state->fault_flags |= FAULT_SIGNALLED;
 		fault_soft_end();
 	}
-	if (state->restarts == RESTARTS_OPEN &&
+	if (state->restarts == RESTARTS_OPEN && calls_are_followed(state) &&
 	    ((u64)action->sa.sa_handler > 1 || signal_ends(task, number, action)))
 		call_interrupted((u64)action->sa.sa_handler > 1, action->sa.sa_flags);
 	if (!call_is_under_way(state) && !state->exit_ns && signal_ends(task, number, action))

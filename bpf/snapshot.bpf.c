@@ -214,11 +214,11 @@ snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struc
 	snapshot_fill_call(r, task, regs, &call);
 	if (!call.broken_off)
 		r->mode = MODE_syscall | (call.compat ? MODE_COMPAT : 0);
-	if (!calls_recorded)
+	if (!calls_are_followed(state))
 		return; /* at its next switch the thread says it anew */
 	if (state->in_syscall || state->begin_ns)
 		r->since_ns = call.broken_off ? 0 : state_call_ns(state);
-	else if (snapshot_enter(state, task, r, &call))
+	else if (!calls_raise() && snapshot_enter(state, task, r, &call))
 		r->since_ns = call.begin_ns;
 	if (call.broken_off) { /* until it goes on, it is in no call */
 		r->nr = 0;

@@ -22,8 +22,15 @@
 /* Set by capture before the programs are loaded. */
 const volatile bool scope_host __weak = false;
 const volatile bool spans_only __weak = false;
-const volatile bool calls_recorded __weak =
-	true; /* false: the programs of calls are not attached */
+
+/*
+ * Whether calls and faults are recorded. Capture changes it while the programs run: it attaches the
+ * programs of calls before it sets this, and detaches them behind. calls_raised grows by 2 before
+ * each time that it is set again. The calls of a thread are followed since its first begin or end
+ * of a call from then on.
+ */
+u32 calls_on __weak = 0;
+u32 calls_raised __weak = 0;
 
 /*
  * The process of capture, by the kernel's number, and its pid namespace with the depth of that (0:
@@ -227,6 +234,45 @@ static __always_inline bool task_is_plain(const struct task_struct *task)
 {
 	return scope_host && !spans_only && !(task->flags & PF_EXITING) &&
 	       !*(volatile u32 *)&numbers_swap;
+}
+
+static __always_inline u16 calls_raise(void)
+{
+	return *(volatile u32 *)&calls_raised;
+}
+
+/* Whether the calls of a thread are followed; what its state says of its call is true then. */
+static __always_inline bool calls_are_followed(const struct thread_state *state)
+{
+	return *(volatile u32 *)&calls_on &&
+	       (state->calls_since & (u16)~CALLS_UNTOLD) == calls_raise();
+}
+
+/*
+ * Follows the calls of a thread from now on, if they are not. What its state says of earlier ones
+ * is of no account then.
+ */
+static __always_inline void calls_follow(struct thread_state *state)
+{
+	if ((state->calls_since & (u16)~CALLS_UNTOLD) == calls_raise())
+		return;
+	state->calls_since = calls_raise() | CALLS_UNTOLD;
+	state->fault_begin_ns = 0;
+	state->begin_ns = 0;
+	state->in_syscall = 0;
+	state->newborn = 0;
+	state->restarts = state->called ? RESTARTS_AGAIN : 0;
+	state->called = 0;
+}
+
+/* Whether this is the first record of the thread since its calls are followed. */
+static __always_inline bool calls_tell(struct thread_state *state)
+{
+	bool first = state->calls_since & CALLS_UNTOLD;
+
+	if (first)
+		state->calls_since &= (u16)~CALLS_UNTOLD;
+	return first;
 }
 
 static __always_inline void state_set(struct thread_state *state, u32 flags)

@@ -22,7 +22,7 @@ static __always_inline u32 switch_slots_of(const struct record_switch *r)
 }
 
 /*
- * Fills in the span of the running thread, and finds its call, where calls are not recorded. With
+ * Fills in the span of the running thread, and finds its call, where calls are not followed. With
  * spans_only nothing is recorded of a thread without a span.
  */
 static __always_inline void switch_fill_now(struct record_switch *r, struct thread_state *state,
@@ -33,6 +33,7 @@ static __always_inline void switch_fill_now(struct record_switch *r, struct thre
 	if (spans_only && !context_is_set(&state->ctx)) {
 		state->in_syscall = 0;
 		state->called = 0;
+		state->fault_begin_ns = 0;
 		return;
 	}
 	call_now();
@@ -40,15 +41,18 @@ static __always_inline void switch_fill_now(struct record_switch *r, struct thre
 		call_now_name(state->call_fd);
 }
 
-/* Fills in the span of the running thread, and finds its call if that was not seen to begin. */
-static __always_inline void switch_fill_context(struct record_switch *r, struct thread_state *state,
+/*
+ * Fills in the span of the running thread, and finds its call if that was not seen to begin.
+ * Returns whether the calls of the thread are followed.
+ */
+static __always_inline bool switch_fill_context(struct record_switch *r, struct thread_state *state,
 						struct task_struct *task)
 {
-	if (!calls_recorded) {
+	if (!calls_are_followed(state)) {
 		switch_fill_now(r, state, task);
-		return;
+		return false;
 	}
-	if (!state->in_syscall && state->called != CALLED_SEEN)
+	if (!state->in_syscall && state->called != CALLED_SEEN && !calls_raise())
 		call_find();
 	state_take_call(state);
 	context_now(state, task);
@@ -61,16 +65,16 @@ static __always_inline void switch_fill_context(struct record_switch *r, struct 
 		state->begin_ns = told ? bpf_ktime_get_ns() : 0;
 		state->called = told ? CALLED_SEEN : CALLED_FORGOTTEN;
 	}
+	return true;
 }
 
 /*
  * Whether a seccomp filter holds the thread before its call, which looks as if it were in the call.
- * Where calls are recorded, it has not begun.
+ * Where calls are followed, it has not begun.
  */
 static __always_inline bool switch_is_held(const struct record_switch *r, struct task_struct *task)
 {
-	return !calls_recorded && task->seccomp.mode &&
-	       (r->state == LEAVE_sleep || r->state == LEAVE_disk_sleep) &&
+	return task->seccomp.mode && (r->state == LEAVE_sleep || r->state == LEAVE_disk_sleep) &&
 	       seccomp_holds(bpf_get_current_task());
 }
 
@@ -80,15 +84,20 @@ static __always_inline bool switch_is_held(const struct record_switch *r, struct
  */
 static __always_inline bool switch_in_fault(const struct record_switch *r, struct task_struct *task)
 {
-	return !calls_recorded && (r->state == LEAVE_disk_sleep || r->state == LEAVE_sleep) &&
+	return (r->state == LEAVE_disk_sleep || r->state == LEAVE_sleep) &&
 	       !call_came_by_one((void *)bpf_task_pt_regs(task));
 }
 
-/* Fills in where the thread was: in a fault, in a call, in user mode, or exiting. */
+/*
+ * Fills in where the thread was: in a fault, in a call, in user mode, or exiting. What its state
+ * says of its call is true or, if calls are not followed, is that of switch_fill_context().
+ */
 static __always_inline void switch_fill_mode(struct record_switch *r, struct thread_state *state,
-					     struct task_struct *task, u64 now)
+					     struct task_struct *task, bool followed)
 {
-	if (state->in_syscall && switch_is_held(r, task)) {
+	u64 now = r->head.time_ns;
+
+	if (state->in_syscall && !followed && switch_is_held(r, task)) {
 		state->in_syscall = 0;
 		state->called = 0;
 	} else if (state->in_syscall) {
@@ -114,9 +123,11 @@ static __always_inline void switch_fill_mode(struct record_switch *r, struct thr
 			r->since_ns = now - state->fault_begin_ns;
 	} else if (r->state == LEAVE_sleep && task_frozen(task)) {
 		r->state = LEAVE_frozen;
-	} else if (switch_in_fault(r, task)) {
+	} else if (!followed && switch_in_fault(r, task)) {
 		r->mode = MODE_fault;
 	}
+	if (!followed || calls_tell(state))
+		r->state |= LEAVE_BEFORE_UNKNOWN;
 }
 
 #endif

@@ -122,8 +122,9 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	struct task_struct *task;
 	struct thread_state *state = caller_of(regs, &task);
 
-	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
+	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)) || !*(volatile u32 *)&calls_on)
 		return 0;
+	calls_follow(state);
 	if (state->fault_begin_ns)
 		fault_soft_end();
 	if (state->restarts == RESTARTS_OPEN && state->in_syscall &&
@@ -204,7 +205,7 @@ __noinline int syscall_begin_late(struct thread_state *state)
 	if (state->row == SYSCALL_NR_close || fd_is_new(task, fd))
 		__builtin_memset(&state->file, 0, sizeof(state->file));
 	context_read(state, task);
-	if (!state->called && !task->seccomp.mode && call_was_open(state, task))
+	if (!state->called && !calls_raise() && !task->seccomp.mode && call_was_open(state, task))
 		call_begin_soft(state);
 	return 0;
 }
@@ -261,7 +262,7 @@ static __always_inline int syscall_put_rest(const struct ring_place *place, u32 
 	return 0;
 }
 
-static __always_inline u8 syscall_flags(const struct thread_state *state, bool begin_known)
+static __always_inline u8 syscall_flags(struct thread_state *state, bool begin_known)
 {
 	u8 flags = begin_known ? 0 : SYSCALL_BEGIN_UNKNOWN;
 
@@ -271,6 +272,8 @@ static __always_inline u8 syscall_flags(const struct thread_state *state, bool b
 		flags |= SYSCALL_X32;
 	if (begin_known && state->in_syscall == IN_SYSCALL_SOFT)
 		flags |= SYSCALL_BEGIN_SOFT;
+	if (calls_tell(state))
+		flags |= SYSCALL_BEFORE_UNKNOWN;
 	return flags;
 }
 
@@ -339,7 +342,7 @@ static __always_inline void syscall_put_opened(struct ring_place *place, u32 n,
 
 /* Writes the record. It is filled in the ring, since this runs too often for a copy. False: lost.
  */
-static __always_inline bool syscall_put(const struct thread_state *state, struct task_struct *task,
+static __always_inline bool syscall_put(struct thread_state *state, struct task_struct *task,
 					struct pt_regs *regs, long result,
 					const struct syscall_opened *opened)
 {
@@ -548,8 +551,9 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	struct thread_state *state = caller_of(regs, &task);
 	bool told = false;
 
-	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
+	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)) || !*(volatile u32 *)&calls_on)
 		return 0;
+	calls_follow(state);
 	if (state->fault_begin_ns)
 		fault_soft_end();
 	state->held_tid = 0;

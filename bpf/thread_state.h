@@ -22,6 +22,8 @@
 #define IN_SYSCALL_SOFT 2  /* open before: begin_ns is when recording of the thread began */
 #define IN_SYSCALL_FOUND 3 /* likewise, by the snapshot: `found` was not taken over yet */
 
+#define CALLS_UNTOLD 1 /* with calls_since: no record of the thread was written since then */
+
 #define RESTARTS_AGAIN 1 /* it goes on as restart_syscall, and an earlier record told of a part */
 #define RESTARTS_OPEN                                                                              \
 	3 /* a signal interrupted it: it is open until it goes on, or a handler runs */
@@ -57,9 +59,9 @@ struct thread_state {
 	struct context ctx;   /* the active span, as it was last read: context_now() */
 	u64 bytes_sock; /* TCP socket of the send or receive in progress (net.bpf.c); 0: none */
 	u32 location_generation;
-	u16 bytes_flags; /* BYTES_* */
+	u16 calls_since; /* calls_raised since when its calls are followed, and CALLS_UNTOLD */
+	u8 bytes_flags;	 /* BYTES_* */
 	u8 restarts;	 /* RESTARTS_*: its last call may go on; 0: it has ended */
-	u8 stayed;	 /* with spans_only: its first stay on a CPU was recorded */
 	u64 creator_tp;	 /* thread pointer of its creator, which it may share; 0: it has its own */
 	u64 record_at;	 /* address of its context record when that was last read; 0: none */
 	u64 args[6];	 /* at the begin of the call; only the first is always set */
@@ -79,7 +81,8 @@ struct thread_state {
 			     */
 	u32 fault_flags;    /* FAULT_* */
 	u8 spanned; /* with spans_only: it had a span since the last one was recorded as over */
-	u8 pad2[3];
+	u8 stayed;  /* with spans_only: its first stay on a CPU was recorded */
+	u8 pad2[2];
 	/* where calls are not recorded: the descriptor of its call, and what is open there */
 	u32 call_fd;
 	u32 told_fd;	     /* the last one of which the name was told, */

@@ -160,7 +160,7 @@ static __always_inline bool waker_feeds(struct task_struct *waker, u16 kind,
 	if (task_is_kernels(waker) || (kind != FILE_KIND_tcp && kind != FILE_KIND_udp))
 		return false;
 	/* the socket on which the thread sends or receives now, as net.bpf.c keeps it */
-	if (calls_recorded && state && state->in_syscall && state->bytes_sock)
+	if (state && calls_are_followed(state) && state->in_syscall && state->bytes_sock)
 		return kind == FILE_KIND_tcp &&
 		       socks_are_ends((struct sock *)state->bytes_sock, sk);
 	regs = (struct pt_regs *)bpf_task_pt_regs(waker);

@@ -185,6 +185,12 @@ struct record_head {
 #define SYSCALL_BEGIN_UNKNOWN 2 /* the entry was not seen; duration is 0 */
 #define SYSCALL_X32 4		/* an x32 call; nr is without the bit that marks it */
 #define SYSCALL_BEGIN_SOFT 8	/* open when recording began: its begin is that instant */
+/*
+ * Also LEAVE_BEFORE_UNKNOWN and FAULT_BEFORE_UNKNOWN: the first record of the thread since its
+ * calls are recorded. What it did on a CPU since its record before this one, up to the begin of
+ * this call, is not known.
+ */
+#define SYSCALL_BEFORE_UNKNOWN 16
 
 /* switch.state: why the thread left the CPU */
 #define RECORD_LEAVE_STATES(V)                                                                     \
@@ -205,6 +211,13 @@ enum record_leave_state {
 	RECORD_LEAVE_STATES(V)
 #undef V
 };
+#define LEAVE_MASK 63
+/*
+ * With switch.state: calls of head.tid were perhaps not recorded since its record before this one,
+ * up to the begin of its call (since_ns) or, if that is not known, up to now.
+ */
+#define LEAVE_BEFORE_UNKNOWN 64
+#define LEAVE_NEXT_UNCALLED 128 /* with switch.state: no calls of next_tid are recorded now */
 
 /* switch.mode: where the thread was when it left the CPU */
 #define RECORD_MODES(V) V(user, 0) V(syscall, 1) V(fault, 2) V(kernel_thread, 3) V(exit, 4)
@@ -265,12 +278,23 @@ enum record_wake_context {
 #define CGROUP_ENTERED_SCOPE 2
 #define CGROUP_FOUND 4 /* a snapshot found the process in the cgroup */
 
-/* filter.flags: while one is set, time on a CPU that no record divides is unknown */
+/* filter.flags */
 #define FILTER_SYSCALLS 1 /* some system calls are not recorded (--syscalls) */
 #define FILTER_SPANS 2	  /* threads are recorded only under a span (--spans-only) */
 #define FILTER_FOLLOWS 4  /* from then on head.pid is recorded completely under its spans */
 #define FILTER_AGAIN 8	  /* FILTER_FOLLOWS repeated, for a chunk that is read alone */
 #define FILTER_CALLS 16	  /* no calls and no faults are recorded (--detail waits) */
+/*
+ * The level of detail has changed in this recording: FILTER_CALLS holds from head.time_ns on. The
+ * recorder sets the flag that its programs read just before that (calls are recorded), or just
+ * behind (they are not any more).
+ */
+#define FILTER_DETAIL 32
+/*
+ * With it: the change is not complete. Programs begin to be attached at head.time_ns, or a record
+ * of before had ended calls, and now all programs are detached.
+ */
+#define FILTER_TURNS 64
 
 /* fd.op */
 #define RECORD_FD_OPS(V)                                                                           \
@@ -306,8 +330,9 @@ enum record_fd_op {
 #define FAULT_USER 1
 #define FAULT_MAJOR 2
 #define FAULT_WRITE 4
-#define FAULT_SOFT_END 8   /* its end was not seen: the thread's next record closed it */
-#define FAULT_SIGNALLED 16 /* that was its signal: it was in the kernel until then */
+#define FAULT_SOFT_END 8	/* its end was not seen: the thread's next record closed it */
+#define FAULT_SIGNALLED 16	/* that was its signal: it was in the kernel until then */
+#define FAULT_BEFORE_UNKNOWN 32 /* see SYSCALL_BEFORE_UNKNOWN */
 
 /* block.flags */
 #define BLOCK_WRITE 1

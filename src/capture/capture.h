@@ -68,10 +68,14 @@ struct capture_options {
 	bool drop_capabilities; /* see capture_start() */
 	u64 keep_capabilities;	/* that the caller itself still needs: 1 << CAP_* */
 	bool no_files;		/* no fd and socket records, no file names in the snapshot */
-	bool no_calls;		/* no system calls, only those in which threads leave their CPU */
-	bool no_faults;		/* no page faults */
-	bool no_blocks;		/* no block I/O */
-	bool no_bytes;		/* no byte ranges of connections */
+	/*
+	 * No system calls, only those in which threads leave their CPU, and no page faults at the
+	 * begin: see capture_detail_set().
+	 */
+	bool no_calls;
+	bool no_faults; /* no page faults, at no level of detail */
+	bool no_blocks; /* no block I/O */
+	bool no_bytes;	/* no byte ranges of connections */
 };
 
 /* The origin of a record. The records of a stream are nearly in order of time: sort them. */
@@ -306,8 +310,34 @@ struct capture_feature {
 /* Returns the features, `*count` of them, which the capture owns. */
 const struct capture_feature *capture_features(const struct capture *c, size_t *count);
 
-/* Returns FILTER_* for what the options leave out. */
+/* Returns FILTER_* for what is left out now. */
 u32 capture_filters(const struct capture *c);
+
+/* Returns FILTER_* for what was left out at that time, as far back as 64 changes of the level. */
+u32 capture_filters_at(const struct capture *c, u64 time_ns);
+
+/* The levels of detail, in the order of what they cost. */
+enum capture_detail {
+	CAPTURE_DETAIL_WAITS, /* no calls and no page faults */
+	CAPTURE_DETAIL_CALLS,
+};
+
+/* The level of detail now. */
+enum capture_detail capture_detail(const struct capture *c);
+
+/*
+ * Changes the level of detail of a capture that has been started; at any time, also without the
+ * capabilities that capture_start() drops. Raising attaches the programs of calls and page faults,
+ * then sets the flag that all programs read. Lowering clears the flag, then detaches these
+ * programs. Byte ranges and all else stay as they are. The next capture_poll() or capture_cut()
+ * tells filter records of both instants. Each record of a thread says if its calls before it were
+ * recorded (LEAVE_BEFORE_UNKNOWN and the like). Of a call that is open at a raise, no begin is
+ * recorded; of one that is open when the level is lowered, no end.
+ *
+ * Takes some milliseconds. 0, also if it is the level already, or a negative errno; then the level
+ * is as before.
+ */
+int capture_detail_set(struct capture *c, enum capture_detail detail, struct error *e);
 
 /*
  * Asks the kernel for its features without loading anything. Fills at most `max` and returns how

@@ -34,7 +34,9 @@ static int filter_tell(struct capture *c, const struct capture_sink *sink)
 	r.filter.head.slots = 1;
 	r.filter.head.time_ns = host_clock_now_ns();
 	r.filter.flags = c->filters;
-	return c->filters ? sink->record(sink->arg, &conditions_stream, &r.filter.head) : 0;
+	return c->filters && !c->levels.count
+		       ? sink->record(sink->arg, &conditions_stream, &r.filter.head)
+		       : 0;
 }
 
 /* Tells the steal time of a CPU if it grew, and at a cut always, which gives the number of CPUs. */
@@ -132,6 +134,9 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
 
 	if (!err && !c->conditions_told) {
 		err = filter_tell(c, sink);
+	}
+	if (!err) {
+		err = capture_detail_tell(c, sink);
 		c->conditions_told = true;
 	}
 	capture_features_cpus_changed(c);

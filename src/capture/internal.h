@@ -3,7 +3,7 @@
  * What the files of src/capture itself share; its folders do not include this. A file calls files
  * that stand behind it in this order, and the folders:
  *
- *   open, flight, poll; cut, snapshot, spawn; drain; rings, misses; deliver, conditions;
+ *   open, flight, poll; cut, snapshot, spawn; drain; rings, misses; deliver, conditions, detail;
  *   watch, wait, ring_map, held
  */
 #ifndef CAPTURE_INTERNAL_H
@@ -37,6 +37,11 @@ int capture_wait_open(struct capture *c);
  */
 void capture_conditions_open(struct capture *c);
 int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, bool cut);
+
+/* ---- detail.c ---- */
+
+/* Tells the changes of the level of detail that were not told yet. */
+int capture_detail_tell(struct capture *c, const struct capture_sink *sink);
 
 /* ---- misses.c ---- */
 

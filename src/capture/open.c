@@ -123,7 +123,7 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	p->rodata->ring_overwrites = options->flight;
 	p->rodata->scope_host = options->host;
 	p->rodata->spans_only = options->spans_only;
-	p->rodata->calls_recorded = !options->no_calls;
+	p->bss->calls_on = !options->no_calls;
 	p->rodata->record_files = !options->no_files;
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		p->rodata->syscall_unwanted[nr] = !options->syscalls[nr];
@@ -136,6 +136,7 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	c->keep_capabilities = options->keep_capabilities;
 	c->filters |= options->spans_only ? FILTER_SPANS : 0;
 	c->filters |= options->no_calls ? FILTER_CALLS : 0;
+	c->faults = !options->no_faults;
 	c->flight = options->flight;
 	c->files = !options->no_files;
 	err = capture_scope_set(c, options, e);
@@ -278,7 +279,7 @@ int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *si
 	capture_delivery_make(&to, c, sink);
 	err = capture_snapshot(c, &to, e);
 	/* a CPU may come later, or come back: its perf events are opened then */
-	if (capture_features_await_cpus(c) || capture_stacks_await_cpus(c->stacks))
+	if (capture_features_open_events(c) || capture_stacks_await_cpus(c->stacks))
 		c->keep_capabilities |= 1ull << CAP_PERFMON;
 	if (!err && c->drop_capabilities && (err = capture_capabilities_drop(c->keep_capabilities)))
 		error_set(e, err, "cannot drop privileges");
@@ -299,11 +300,6 @@ const struct capture_feature *capture_features(const struct capture *c, size_t *
 {
 	*count = c->feature_count;
 	return c->features;
-}
-
-u32 capture_filters(const struct capture *c)
-{
-	return c->filters;
 }
 
 int capture_probe(struct capture_feature *features, size_t max, struct error *e)
@@ -334,6 +330,7 @@ void capture_close(struct capture *c)
 	capture_watch_close(c->watch);
 	capture_stacks_close(c->stacks);
 	bounded_reader_end(&c->commands);
+	vec_free(&c->levels);
 	app_rings_free(c->apps);
 	vec_free(&c->steal);
 	map_free(&c->shown);

@@ -43,6 +43,13 @@ struct capture_rare {
 	struct ring_mark mark;
 };
 
+/* The level of detail from then on. */
+struct capture_level {
+	u64 time_ns;
+	u32 filters; /* FILTER_* */
+	bool told;
+};
+
 /* The perf events of a CPU at which page faults end; NULL where an event does not exist. */
 struct capture_fault_ends {
 	struct bpf_link *minor, *major;
@@ -75,10 +82,13 @@ struct capture {
 	bool files;
 	bool drop_capabilities; /* as in the options */
 	u64 keep_capabilities;
-	u32 filters;	      /* FILTER_* */
-	bool conditions_told; /* in this chunk */
-	u64 told_again_ns;    /* when the programs last started to tell names anew: bpf/told.h */
-	int clock_fd;	      /* fails with ECANCELED once after each step of the clock; or -1 */
+	u32 filters;	   /* FILTER_* now */
+	bool faults;	   /* page faults are recorded where calls are */
+	bool files_untold; /* calls are recorded again: open files are to be looked at */
+	VEC(struct capture_level) levels; /* changes of the level of detail, the newest ones */
+	bool conditions_told;		  /* in this chunk */
+	u64 told_again_ns; /* when the programs last started to tell names anew: bpf/told.h */
+	int clock_fd;	   /* fails with ECANCELED once after each step of the clock; or -1 */
 	u64 steal_read_ns;
 	VEC(struct capture_steal) steal; /* by CPU */
 	u64 moves; /* scope_moves of the programs when they were last handled */

@@ -17,8 +17,9 @@
  */
 static bool call_left_out(const struct partial *p, const struct life *l, const struct kspan *k)
 {
-	u32 filters = filters_of_life(p, l);
+	u32 filters = filters_of_life(p, l), then = filters_at(p, k->end_ns - 1);
 
+	filters = (filters & ~(u32)FILTER_CALLS) | (then & FILTER_CALLS);
 	return filters & (FILTER_SYSCALLS | FILTER_CALLS) ||
 	       (filters & FILTER_SPANS && context_is_none(&k->ctx));
 }
@@ -151,16 +152,20 @@ static u64 life_to(const struct partial *p, const struct life *l, u64 taken_ns)
 int partial_life_end(struct partial *p, struct life *l, u64 taken_ns)
 {
 	bool goes_on = map_get(&p->current, l->tid) == l;
-	u64 to_ns = life_to(p, l, taken_ns);
 	int err = partial_life_begin(p, l);
+	u64 to_ns;
 
+	/* what follows asks for its state, which is not known before its begin is */
+	if (!err && !l->settled)
+		err = life_anchor(l, filters_life_from(p, l), &p->sink);
+	to_ns = life_to(p, l, taken_ns);
 	err = err ? err : partial_tell_losses(p, l, p->losses.count, to_ns);
 	/* a life of a checkpoint was told of losses behind its end, too */
 	if (l->exit_ns && l->state.place != LIFE_OFF_CPU && l->state.doubt_from_ns >= to_ns)
 		l->state.doubt_from_ns = l->state.doubt_to_ns = 0;
 	if (l->exit_ns && l->state.doubt_to_ns) /* its end is among what was lost */
 		to_ns = l->last_ns;
-	err = err ? err : life_finish(l, partial_life_from(p, l), to_ns, &p->sink);
+	err = err ? err : life_finish(l, filters_life_from(p, l), to_ns, &p->sink);
 	if (!err && goes_on)
 		err = open_visit(p, l, to_ns);
 	if (!err && goes_on)
@@ -198,7 +203,7 @@ static void lives_rejoin(struct partial *p)
 		life_unknown(before, before->state.last_ns, l->origin_ns);
 		split_add(&before->total, &l->total);
 		before->doubtful_ns = split_sum(before->doubtful_ns, l->doubtful_ns);
-		before->uncalled_ns = split_sum(before->uncalled_ns, l->uncalled_ns);
+		before->doubtful_cpu_ns = split_sum(before->doubtful_cpu_ns, l->doubtful_cpu_ns);
 		before->state = l->state;
 		before->last_ns = l->last_ns;
 		if (map_get(&p->current, l->tid) == l) /* memory that is there already */
@@ -290,10 +295,14 @@ static int uneven_cuts_finish(struct partial *p)
 	return err ? err : uneven_cut_apply_tail(p, to);
 }
 
-/* Where calls were not recorded, the sleeps in them count in their place. */
+/* Where calls were recorded at no time, the sleeps in them count in their place. */
 static int call_waits_count(struct partial *p)
 {
-	if (!(partial_filters(p, 0, UINT64_MAX) & FILTER_CALLS))
+	u64 from_ns = p->options.from_ns > p->from_ns ? p->options.from_ns : p->from_ns;
+	u64 to_ns = p->options.to_ns ? p->options.to_ns : p->to_ns;
+
+	if (partial_calls_share(p, from_ns, to_ns).calls_ns ||
+	    !(partial_filters(p, from_ns, to_ns) & FILTER_CALLS))
 		return 0;
 	return sums_merge(&p->calls, &p->call_waits);
 }

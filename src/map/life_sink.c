@@ -67,7 +67,8 @@ static void syscall_keep(struct partial *p, const struct life *l, const struct l
 				  .end_ns = v->end_ns,
 				  .tid = l->tid,
 				  .pid = l->pid,
-				  .flags = v->syscall->flags | (cut ? SYSCALL_BEGIN_SOFT : 0),
+				  .flags = (v->syscall->flags & ~SYSCALL_BEFORE_UNKNOWN) |
+					   (cut ? SYSCALL_BEGIN_SOFT : 0),
 				  .record = v->syscall};
 	struct kspan k;
 
@@ -88,7 +89,7 @@ static void fault_keep(struct partial *p, const struct life *l, const struct lif
 			  .end_ns = v->end_ns,
 			  .tid = l->tid,
 			  .pid = l->pid,
-			  .args = {f->address, f->ip, f->flags},
+			  .args = {f->address, f->ip, f->flags & ~(u32)FAULT_BEFORE_UNKNOWN},
 			  .ctx = f->ctx,
 			  .split = v->split};
 

@@ -81,15 +81,16 @@ static int feed(struct partial *p, u32 tid, enum life_event event, const struct 
 static int switch_apply(struct partial *p, const struct record_head *r)
 {
 	const struct record_switch *sw = (const void *)r;
+	u8 state = sw->state & LEAVE_MASK;
 	int err = 0;
 
-	if (sw->state == LEAVE_running)
+	if (state == LEAVE_running)
 		return feed(p, r->tid, LIFE_RUNS, r);
-	if (sw->state == LEAVE_untold) {
+	if (state == LEAVE_untold) {
 		err = feed(p, r->tid, LIFE_RUNS, r);
 	} else if (r->tid && !(sw->mode & MODE_PREV_OUT)) {
 		err = feed(p, r->tid, LIFE_LEAVES, r);
-		if (sw->state == LEAVE_dead)
+		if (state == LEAVE_dead)
 			map_remove(&p->current, r->tid);
 	}
 	if (!err && sw->next_tid && !(sw->mode & MODE_NEXT_OUT))
@@ -198,7 +199,8 @@ static int span_apply_as(struct partial *p, const struct record_head *r, enum li
 		changes = false;
 	}
 	l = map_get(&p->current, r->tid);
-	if (changes && l && event == LIFE_EARLIER)
+	/* a life that is not settled keeps it, as it keeps the record */
+	if (changes && l && (event == LIFE_EARLIER || !l->settled))
 		err = life_feed(l, LIFE_NAMES,
 				&(struct record_span_attach){.head = at, .ctx = active}.head,
 				&p->sink);
@@ -296,7 +298,7 @@ static int filter_apply(struct partial *p, const struct record_head *r)
 	u32 flags = ((const struct record_filter *)r)->flags;
 	struct filter_told told = {.time_ns = r->time_ns < p->begin_ns ? p->begin_ns : r->time_ns,
 				   .flags = flags & ~(u32)(FILTER_FOLLOWS | FILTER_AGAIN)};
-	int err = vec_push(&p->filters_told, told);
+	int err = flags & FILTER_TURNS ? 0 : vec_push(&p->filters_told, told);
 
 	return err ? err : facts_add(&p->facts, r);
 }

@@ -91,9 +91,10 @@ static bool event_settles(const struct life *l, enum life_event event, const str
 
 	switch (event) {
 	case LIFE_SYSCALL:
-	case LIFE_USER:
 	case LIFE_OUT:
 		return true;
+	case LIFE_USER: /* else the time behind it is user code, or calls, too */
+		return l->state.calls != LIFE_CALLS_OPEN;
 	case LIFE_FAULT:
 		return ((const struct record_fault *)r)->flags & FAULT_USER;
 	case LIFE_LEAVES:
@@ -102,7 +103,7 @@ static bool event_settles(const struct life *l, enum life_event event, const str
 		if ((sw->mode & MODE_MASK) == MODE_user ||
 		    (sw->mode & MODE_MASK) == MODE_kernel_thread ||
 		    (!sw->since_ns && !(sw->mode & MODE_IN_SYSCALL)))
-			return event == LIFE_RUNS || !life_leave_sleeps(sw->state) ||
+			return event == LIFE_RUNS || !life_leave_sleeps(sw->state & LEAVE_MASK) ||
 			       l->state.place == LIFE_ON_CPU;
 		/* no part of the visit so far is to the left of the head, or was missed */
 		return sw->since_ns && !l->doubted && l->state.place == LIFE_ON_CPU &&
@@ -121,15 +122,23 @@ static void head_follow(struct life *l, enum life_event event, const struct reco
 		l->state.place = LIFE_ON_CPU;
 		l->state.last_ns = r->time_ns;
 		l->state.wake.has = false;
+		l->state.calls = life_calls_entering((const struct record_switch *)r);
 		l->doubted = false;
 	} else if (event == LIFE_LEAVES) {
 		l->state.place = LIFE_OFF_CPU;
 		l->state.wake.has = false;
-		l->state.leave.state = ((const struct record_switch *)r)->state;
+		l->state.calls = life_calls_behind((const struct record_switch *)r);
+		l->state.leave.state = ((const struct record_switch *)r)->state & LEAVE_MASK;
 	} else if (event == LIFE_WAKING) {
 		life_apply(l, LIFE_WAKING, r, &nobody);
 	} else if (event == LIFE_RUNS) {
 		life_runs_wake(l, (const void *)r);
+		l->state.calls = life_calls_behind((const struct record_switch *)r);
+	} else if (event == LIFE_USER) {
+		l->state.place = LIFE_ON_CPU;
+		l->state.last_ns = r->time_ns;
+		l->state.wake.has = false;
+		l->doubted = false;
 	} else if (event == LIFE_EARLIER && l->state.place != LIFE_OFF_CPU) {
 		l->state.place = LIFE_UNSEEN;
 		l->state.wake.has = false;
@@ -156,8 +165,9 @@ static void settle(struct life *l, enum life_event event, const struct record_he
 						.owned = ignore_share,
 						.sighted = ignore_share};
 	struct life_wake wake = l->state.wake;
+	u8 calls = l->state.calls;
 
-	l->state = (struct life_state){.place = LIFE_ON_CPU, .wake = wake};
+	l->state = (struct life_state){.place = LIFE_ON_CPU, .wake = wake, .calls = calls};
 	life_apply(l, event, r, &nobody);
 	l->settled = true;
 	l->total = (struct split){0};
@@ -313,6 +323,7 @@ static int life_make_whole(struct life *l, u64 from_ns, const struct life_sink *
 	life_init_left_of(&whole, l);
 	whole.settled = true;
 	whole.origin_ns = whole.state.last_ns = from_ns;
+	whole.state.calls = l->begin_calls;
 	whole.seen.known = true; /* a later sighting may show the active span */
 	err = life_join(&whole, l, sink);
 	if (!err)

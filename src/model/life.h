@@ -192,8 +192,19 @@ struct life_state {
 	u16 cpu;      /* with LIFE_ON_CPU: the CPU, or LIFE_CPU_UNKNOWN */
 	bool out;     /* with LIFE_GONE: it continues out of the scope of the recording */
 	bool missed;  /* with LIFE_UNSEEN: an earlier time of user code is known */
+	u8 calls;     /* enum life_calls */
 };
 #define LIFE_CPU_UNKNOWN 0xffff
+
+/*
+ * Whether calls of a thread are recorded since its last record. Records of applications do not say
+ * it: the time on a CPU up to one of them is user code, or user code and calls.
+ */
+enum life_calls {
+	LIFE_CALLS_OPEN, /* not known: it counts as told */
+	LIFE_CALLS_TOLD,
+	LIFE_CALLS_UNTOLD
+};
 
 /* The contexts that were seen published before an owner was named. */
 struct life_guess {
@@ -233,14 +244,15 @@ struct life {
 	s32 exit_code;		      /* with exit_ns: as wait() reports it */
 	/* of the caller: losses before its first record, and losses that were fed to it */
 	u32 losses_before, losses_seen;
-	u32 told; /* of the caller: records that were fed to it */
-	u8 *head; /* the kept records; owned */
+	u32 told;	/* of the caller: records that were fed to it */
+	u8 begin_calls; /* of the caller: enum life_calls at its begin, if that was not seen */
+	u8 *head;	/* the kept records; owned */
 	size_t head_bytes, head_space;
 	struct life_state state;
 	struct split total;
 	struct life_ledger active, seen;
-	s64 doubtful_ns; /* of the caller: its user time while a filter was set */
-	s64 uncalled_ns; /* of the caller: its user time while calls were not recorded */
+	/* of the caller: its user and its cpu time while threads were recorded under spans only */
+	s64 doubtful_ns, doubtful_cpu_ns;
 };
 
 /* Begins a life whose begin was not seen. */

@@ -65,9 +65,9 @@ static inline u64 spend_seen(struct life *l, enum split_part part, u64 from_ns, 
 /*
  * Accounts [last, to) on a CPU, up to where the thread left user mode or was seen in it. The end of
  * a call can be among the lost records. Then the thread may have been in the kernel before the
- * loss, too.
+ * loss, too. `part` is SPLIT_cpu if there may have been calls that were not recorded.
  */
-static inline void spend_user(struct life *l, u64 to_ns)
+static inline void spend_user(struct life *l, enum split_part part, u64 to_ns)
 {
 	const struct life_state *s = &l->state;
 	u64 known = doubt_within(s, s->last_ns, to_ns) ? s->doubt_to_ns : s->last_ns;
@@ -75,7 +75,7 @@ static inline void spend_user(struct life *l, u64 to_ns)
 	if (known > to_ns)
 		known = to_ns;
 	life_spend(l, SPLIT_unknown, s->last_ns, known);
-	life_spend(l, SPLIT_user, known, to_ns);
+	life_spend(l, part, known, to_ns);
 }
 
 #endif

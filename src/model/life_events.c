@@ -31,12 +31,19 @@ static void visit_leave(struct life_state *s)
 	}
 }
 
+/* The part of time on a CPU outside of visits; `unknown`: some may not have been recorded. */
+static enum split_part user_part(bool unknown)
+{
+	return unknown ? SPLIT_cpu : SPLIT_user;
+}
+
 /*
- * Accounts [last, t] of a thread that left user mode at visit_ns (0: it did not) and
- * has been on a CPU until t. If the record of its getting the CPU was lost, the time since
- * the thread was woken is unknown. Returns the kernel time.
+ * Accounts [last, t] of a thread that left user mode at visit_ns (0: it did not), before which it
+ * spent `user`, and has been on a CPU until t. If the record of its getting the CPU was lost, the
+ * time since the thread was woken is unknown. Returns the kernel time.
  */
-static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink)
+static u64 spend_until(struct life *l, enum split_part user, u64 t, u64 visit_ns,
+		       const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
 	u64 border, missed;
@@ -57,7 +64,7 @@ static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_si
 	}
 	if (doubt_within(s, s->last_ns, t))
 		s->nested.doubt_ns = t;
-	spend_user(l, border);
+	spend_user(l, user, border);
 	missed = spend_seen(l, SPLIT_kernel, border, t);
 	s->visit_had.ns[SPLIT_unknown] += (s64)missed;
 	s->visit_had.ns[SPLIT_kernel] += (s64)(t - border - missed);
@@ -106,6 +113,7 @@ static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
 {
 	struct life_state *s = &l->state;
 	bool thread = (sw->mode & MODE_MASK) != MODE_kernel_thread;
+	enum split_part user = user_part(sw->state & LEAVE_BEFORE_UNKNOWN);
 	u64 visit = switch_visit(l, sw);
 	struct life_visit part = {.begin_ns = t, .end_ns = t}; /* the visit so far */
 
@@ -117,11 +125,11 @@ static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
 	} else if (visit) {
 		if (visit >= s->last_ns)
 			part.begin_ns = visit;
-		part.split.ns[SPLIT_kernel] = (s64)spend_until(l, t, visit, sink);
+		part.split.ns[SPLIT_kernel] = (s64)spend_until(l, user, t, visit, sink);
 		if (!l->seen.known || !context_equal(&l->seen.owner, &sw->ctx))
 			visit_so_far(l, visit, &part);
 	} else {
-		spend_until(l, t, 0, sink);
+		spend_until(l, user, t, 0, sink);
 		visit_leave(s);
 	}
 	if ((sw->mode & MODE_MASK) != MODE_fault || (!visit && !(sw->mode & MODE_IN_SYSCALL)))
@@ -131,6 +139,13 @@ static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
 	return visit;
 }
 
+/* A call of which the begin was seen is recorded, and so are those behind it. */
+u8 life_calls_behind(const struct record_switch *sw)
+{
+	return sw->state & LEAVE_BEFORE_UNKNOWN && !sw->since_ns ? LIFE_CALLS_UNTOLD
+								 : LIFE_CALLS_TOLD;
+}
+
 static void switch_take(struct life *l, const struct record_switch *sw, u64 t, u64 visit)
 {
 	struct life_state *s = &l->state;
@@ -138,13 +153,14 @@ static void switch_take(struct life *l, const struct record_switch *sw, u64 t, u
 		    MODE_exit; /* the end of a thread is a visit without a record */
 
 	s->last_ns = t;
+	s->calls = life_calls_behind(sw);
 	doubt_clear(s);
 	s->leave = (struct life_leave){.time_ns = t,
 				       .visit_ns = ends ? 0 : visit,
 				       .arg0 = sw->arg0,
 				       .nr = sw->nr,
 				       .mode = sw->mode,
-				       .state = sw->state,
+				       .state = sw->state & LEAVE_MASK,
 				       .file = sw->file,
 				       .ctx = sw->ctx};
 }
@@ -159,7 +175,7 @@ static bool wake_ends(const struct life_wake *wake, const struct record_switch *
 	u64 age_ns = life_ago(sw->head.time_ns, wake->time_ns);
 	u8 mode = sw->mode & MODE_MASK;
 
-	if (!life_leave_sleeps(sw->state))
+	if (!life_leave_sleeps(sw->state & LEAVE_MASK))
 		return false;
 	if (visit || (mode != MODE_syscall && mode != MODE_fault))
 		return wake->time_ns >= visit;
@@ -175,7 +191,7 @@ static void event_leaves(struct life *l, const struct record_head *r, const stru
 
 	if (s->wake.has && !wake_ends(&s->wake, sw, visit))
 		s->wake.has = false;
-	s->place = sw->state == LEAVE_dead ? LIFE_GONE : LIFE_OFF_CPU;
+	s->place = (sw->state & LEAVE_MASK) == LEAVE_dead ? LIFE_GONE : LIFE_OFF_CPU;
 	switch_take(l, sw, t, visit);
 }
 
@@ -197,7 +213,7 @@ static void event_runs(struct life *l, const struct record_head *r, const struct
 
 	life_runs_wake(l, sw);
 	s->place = LIFE_ON_CPU; /* or untold, which makes no difference for its time */
-	s->cpu = sw->state == LEAVE_untold ? LIFE_CPU_UNKNOWN : r->cpu;
+	s->cpu = (sw->state & LEAVE_MASK) == LEAVE_untold ? LIFE_CPU_UNKNOWN : r->cpu;
 	switch_take(l, sw, t, visit);
 }
 
@@ -214,6 +230,7 @@ static void event_enters(struct life *l, const struct record_head *r, const stru
 	s->place = LIFE_ON_CPU;
 	s->cpu = r->cpu;
 	s->last_ns = t;
+	s->calls = life_calls_entering((const struct record_switch *)r);
 	doubt_clear(s);
 }
 
@@ -283,16 +300,25 @@ static bool visit_is_plain(const struct life *l, const struct life_visit *v)
 	       v->begin_ns >= l->origin_ns && v->begin_ns <= v->end_ns;
 }
 
+/* Whether calls before the visit were perhaps not recorded. */
+static bool visit_is_first(const struct life_visit *v)
+{
+	return v->syscall ? v->syscall->flags & SYSCALL_BEFORE_UNKNOWN
+			  : v->fault->flags & FAULT_BEFORE_UNKNOWN;
+}
+
 static void visit_account(struct life *l, struct life_visit *v, const struct life_sink *sink)
 {
+	enum split_part user = user_part(visit_is_first(v));
+
 	v->plain = visit_is_plain(l, v);
 	if (__builtin_expect(v->plain, 1)) {
-		life_spend(l, SPLIT_user, l->state.last_ns, v->begin_ns);
+		life_spend(l, user, l->state.last_ns, v->begin_ns);
 		life_spend(l, SPLIT_kernel, v->begin_ns, v->end_ns);
 		v->split.ns[SPLIT_kernel] = (s64)(v->end_ns - v->begin_ns);
 		return;
 	}
-	spend_until(l, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
+	spend_until(l, user, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
 	split_copy_fresh(&v->split, &l->state.visit_had);
 	visit_fill(l, v, SPLIT_unknown);
 }
@@ -306,6 +332,7 @@ static void visit_end(struct life *l, struct life_visit *v, const struct context
 	sight(l, ctx, v, sink);
 	sink->visit(sink->arg, l, v);
 	enter_user(l, v->end_ns, cpu);
+	l->state.calls = LIFE_CALLS_TOLD;
 }
 
 static void event_syscall(struct life *l, const struct record_head *r, const struct life_sink *sink)
@@ -382,7 +409,7 @@ static void event_user(struct life *l, const struct record_head *r, const struct
 {
 	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
 
-	spend_until(l, t, 0, sink);
+	spend_until(l, user_part(l->state.calls == LIFE_CALLS_UNTOLD), t, 0, sink);
 	enter_user(l, t, LIFE_CPU_UNKNOWN);
 }
 
@@ -488,12 +515,17 @@ static void event_snapshot(struct life *l, const struct record_head *r,
 				       .ctx = th->ctx};
 }
 
-/* The thread continues in its call, whose record at the end has its begin. */
+/*
+ * The thread continues in its call, whose record at the end has its begin. Where calls are not
+ * recorded, two may come without a record between them: the first one ended all spans.
+ */
 static void event_execs(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
 
 	(void)sink;
+	if (s->exec_ns)
+		return;
 	s->exec_ns = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
 	s->exec_tid = r->tid;
 }

@@ -98,6 +98,13 @@ void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink);
 /* A waking before a LIFE_RUNS still counts if it came in the current visit of the thread. */
 void life_runs_wake(struct life *l, const struct record_switch *sw);
 
+/* enum life_calls behind a switch, of the thread that left its CPU, and of the one that got it. */
+u8 life_calls_behind(const struct record_switch *sw);
+static inline u8 life_calls_entering(const struct record_switch *sw)
+{
+	return sw->state & LEAVE_NEXT_UNCALLED ? LIFE_CALLS_UNTOLD : LIFE_CALLS_TOLD;
+}
+
 /* Accounts the time up to the record, and sets the state after it. */
 void life_apply(struct life *l, enum life_event event, const struct record_head *r,
 		const struct life_sink *sink);

@@ -52,11 +52,14 @@ void flight_free(struct flight *f)
 
 /*
  * Whether a record holds for the host from then on: formats of events, filters, and functions of
- * the kernel. (Records that hold for a process are in `lasting`.)
+ * the kernel. (Records that hold for a process are in `lasting`.) A level of detail holds from its
+ * time on; each chunk names that of its begin.
  */
 static bool is_stated(const struct record_head *r)
 {
-	return r->kind == RECORD_format || r->kind == RECORD_filter || r->kind == RECORD_mapping;
+	if (r->kind == RECORD_filter)
+		return !(((const struct record_filter *)r)->flags & FILTER_DETAIL);
+	return r->kind == RECORD_format || r->kind == RECORD_mapping;
 }
 
 /* Whether a record is from a snapshot. capture_look() makes a new snapshot for each chunk. */

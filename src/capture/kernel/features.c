@@ -29,14 +29,22 @@ static bool feature_is_fault(const char *name)
 	return strncmp(name, "page_fault", 10) == 0 || strcmp(name, "cpuhp_exit") == 0;
 }
 
+/* Whether the program is attached only while calls are recorded. */
+static bool feature_is_call(const char *name)
+{
+	return strncmp(name, "sys_", 4) == 0 || feature_is_fault(name);
+}
+
+/* Whether the program stands in for those of calls while they are not attached. */
+static bool feature_is_wait(const char *name)
+{
+	return strcmp(name, "vm_unmapped_area") == 0; /* a call that maps is seen by itself */
+}
+
 static bool feature_wanted(const struct capture_options *options, const struct capture_feature *f)
 {
 	const char *name = f->instead_of ? f->instead_of : f->name;
 
-	if (strncmp(name, "sys_", 4) == 0)
-		return !options->no_calls;
-	if (strcmp(name, "vm_unmapped_area") == 0) /* a call that maps is seen by itself */
-		return options->no_calls;
 	if (feature_is_fault(name))
 		return !options->no_faults;
 	if (strncmp(name, "block_", 6) == 0)
@@ -201,9 +209,11 @@ int capture_features_cpus(struct capture *c)
 	return err;
 }
 
-bool capture_features_await_cpus(const struct capture *c)
+bool capture_features_open_events(const struct capture *c)
 {
-	return c->fault_ends && c->ring_count > 1;
+	if (!faults_on(c))
+		return false;
+	return !c->fault_ends || c->ring_count > 1;
 }
 
 static void faults_detach(struct capture *c)
@@ -239,34 +249,72 @@ static int faults_attach(struct capture *c)
 	return err;
 }
 
-int capture_features_attach(struct capture *c, struct error *e)
+static int feature_attach(struct capture *c, size_t i, struct error *e)
+{
+	struct capture_feature *feature = &c->features[i];
+	struct bpf_program *program = feature_program(c, feature->name);
+
+	c->links[i] = bpf_program__attach(program);
+	c->program_fds[i] = bpf_program__fd(program);
+	if (c->links[i])
+		return 0;
+	if (feature->needed || !feature_is_missing(errno))
+		return capture_messages_fail(e, errno, feature->name);
+	feature->on = false;
+	return 0;
+}
+
+int capture_features_calls_attach(struct capture *c, struct error *e)
 {
 	int err = faults_on(c) ? faults_attach(c) : 0;
 
+	for (size_t i = 0; i < c->feature_count && !err; i++)
+		if (c->features[i].on && feature_is_call(c->features[i].name))
+			err = feature_attach(c, i, e);
 	if (err)
-		return error_set(e, err, "cannot attach to the kernel");
-	for (size_t i = 0; i < c->feature_count; i++) {
-		struct capture_feature *feature = &c->features[i];
-		struct bpf_program *program;
-		struct bpf_link *link;
+		capture_features_calls_detach(c);
+	return err ? error_set(e, err, "cannot attach to the kernel") : 0;
+}
 
-		if (!feature->on)
+int capture_features_waits_attach(struct capture *c, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < c->feature_count && !err; i++)
+		if (c->features[i].on && feature_is_wait(c->features[i].name) && !c->links[i])
+			err = feature_attach(c, i, e);
+	return err ? error_set(e, err, "cannot attach to the kernel") : 0;
+}
+
+void capture_features_calls_detach(struct capture *c)
+{
+	faults_detach(c);
+	for (size_t i = c->feature_count; i-- > 0;) {
+		if (!feature_is_call(c->features[i].name))
 			continue;
-		program = feature_program(c, feature->name);
-		link = bpf_program__attach(program);
-		if (link) {
-			c->links[i] = link;
-			c->program_fds[i] = bpf_program__fd(program);
-			continue;
-		}
-		if (feature->needed || !feature_is_missing(errno)) {
-			err = capture_messages_fail(e, errno, feature->name);
-			capture_features_detach(c);
-			return error_set(e, err, "cannot attach to the kernel");
-		}
-		feature->on = false;
+		bpf_link__destroy(c->links[i]);
+		c->links[i] = NULL;
 	}
-	return 0;
+}
+
+/* Those of calls come last, so that what they depend on is followed then. */
+int capture_features_attach(struct capture *c, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < c->feature_count && !err; i++)
+		if (c->features[i].on && !feature_is_call(c->features[i].name) &&
+		    !feature_is_wait(c->features[i].name))
+			err = feature_attach(c, i, e);
+	if (err)
+		error_set(e, err, "cannot attach to the kernel");
+	else if (c->filters & FILTER_CALLS)
+		err = capture_features_waits_attach(c, e);
+	else
+		err = capture_features_calls_attach(c, e);
+	if (err)
+		capture_features_detach(c);
+	return err;
 }
 
 void capture_features_detach(struct capture *c)

@@ -40,14 +40,25 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 int capture_features_attach(struct capture *c, struct error *e);
 void capture_features_detach(struct capture *c);
 /*
+ * Attach, and detach, the programs of calls and page faults, for a change of the level of detail.
+ * Where page faults cannot be attached, they are not recorded.
+ */
+int capture_features_calls_attach(struct capture *c, struct error *e);
+void capture_features_calls_detach(struct capture *c);
+/* Attaches what stands in for them while they are not attached, if it is not; it stays. */
+int capture_features_waits_attach(struct capture *c, struct error *e);
+/*
  * Follow CPUs that come and go. The first handles, at once, what the kernel has told of; the second
  * reads the list of CPUs that are online. Both need CAP_PERFMON, and do without if it is missing.
  * An error says that memory or descriptors ran out.
  */
 void capture_features_cpus_changed(struct capture *c);
 int capture_features_cpus(struct capture *c);
-/* Whether a CPU can come later on which page faults are to be recorded. */
-bool capture_features_await_cpus(const struct capture *c);
+/*
+ * Whether events of page faults are to be opened later: for a CPU that comes, or when the level of
+ * detail is raised.
+ */
+bool capture_features_open_events(const struct capture *c);
 
 /* ---- softirqs.c ---- */
 

@@ -112,6 +112,9 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_u32(a, &s->exec_tid);
 	archive_u16(a, &s->cpu);
 	archive_bool(a, &s->missed);
+	archive_u8(a, &s->calls);
+	if (s->calls > LIFE_CALLS_UNTOLD)
+		archive_fail(a, -EBADMSG);
 	if (a->whole)
 		archive_bool(a, &s->out);
 }

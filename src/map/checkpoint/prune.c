@@ -69,7 +69,7 @@ static int lives_prune(struct partial *p, struct map *ended)
 		if (!err && map_get(&p->current, l->tid) == l)
 			err = partial_tell_losses(p, l, p->losses.count, UINT64_MAX);
 		if (!err && map_get(&p->current, l->tid) == l)
-			err = life_anchor(l, partial_life_from(p, l), &p->sink);
+			err = life_anchor(l, filters_life_from(p, l), &p->sink);
 		if (err || map_get(&p->current, l->tid) == l) {
 			p->lives.data[kept++] = l;
 			continue;

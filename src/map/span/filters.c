@@ -3,18 +3,19 @@
  * Time that a filter leaves in doubt. Lives take time on a CPU that no record claims as user code.
  * Where a recorder left out records it may be something else:
  *
- * - With --syscalls it may be a call that was not recorded: it is unknown.
+ * - With --syscalls it may be a call that was not recorded: user code and the kernel are one part
+ *   there, cpu.
  * - With --spans-only everything under a span is recorded, so there it is user
- *   code, and unknown elsewhere. A process is followed once the place of its
- *   context was found: as told last, since the place told before was perhaps only
+ *   code, and unknown elsewhere, where the thread may have slept. A process is followed once the
+ *   place of its context was found: as told last, since the place told before was perhaps only
  *   assumed. Of a thread that has an older span its sleep is not recorded then:
  *   the time is in doubt until the span was seen published, from where on all
- *   that the thread does is recorded.
+ *   that the thread does is recorded. With both, all of it is unknown.
  *
- * - With --detail waits no call is recorded: user code and the kernel are one part there, cpu. What
- *   --spans-only leaves in doubt is unknown still. A context is seen only at switches then. So of a
- *   span of which nothing else is known, time on a CPU between two of them is unknown: the thread
- *   may have left the span, and taken it up again.
+ * With --detail waits no call is recorded. The records of a thread say so themselves, since the
+ * level changes while it runs, and a life makes that time cpu (model/life.h). A context is seen only
+ * at switches then. So of a span of which nothing else is known, time on a CPU between two of them is
+ * unknown: the thread may have left the span, and taken it up again.
  *
  * That holds of all that lies between two gaps, which was recorded as one, and of nothing else:
  * behind a gap another recorder may leave out nothing. So it is done when everything is together,
@@ -29,6 +30,7 @@
 #include "base/order.h"
 #include "map/fact/follow.h"
 #include "map/fact/gaps.h"
+#include "map/losses.h"
 #include "map/partial.h"
 #include "map/span/holders.h"
 #include "map/span/shares.h"
@@ -49,22 +51,58 @@ static int told_compare(const void *a, const void *b)
 	const struct filter_told *x = a, *y = b;
 
 	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(y->flags & FILTER_DETAIL, x->flags & FILTER_DETAIL);
+	COMPARE(x->flags, y->flags);
 	return 0;
+}
+
+/*
+ * Whether another level of detail begins with `told`, behind `last` in one stretch. What does not
+ * tell of a change counts no more behind what does: a flight recorder repeats it in each chunk.
+ */
+static bool level_changes(const struct filter_told *last, const struct filter_told *told)
+{
+	return told->flags & FILTER_DETAIL && (last->flags ^ told->flags) & FILTER_CALLS;
+}
+
+/* What holds of all stretch, and the level where none changes. */
+static u32 stretch_flags(const struct filter_told *last, const struct filter_told *told)
+{
+	return last->flags & FILTER_DETAIL ? told->flags & ~(u32)FILTER_CALLS : told->flags;
+}
+
+/* Each element from `first` on gets what holds of all the stretch. */
+static void stretch_fill(struct filter_told *list, size_t first, size_t end)
+{
+	u32 all = 0;
+
+	for (size_t i = first; i < end; i++)
+		all |= list[i].flags & ~(u32)(FILTER_CALLS | FILTER_DETAIL);
+	for (size_t i = first; i < end; i++)
+		list[i].flags |= all;
 }
 
 void filters_sort(struct partial *p)
 {
 	struct filter_told *list = p->filters_told.data;
-	size_t n = 0;
+	size_t n = 0, first = 0;
 
 	if (p->filters_told.count)
 		qsort(list, p->filters_told.count, sizeof(*list), told_compare);
 	for (size_t i = 0; i < p->filters_told.count; i++) {
-		if (n && gaps_end_before(p, list[i].time_ns) <= list[n - 1].time_ns)
-			list[n - 1].flags |= list[i].flags;
-		else
-			list[n++] = list[i];
+		bool same = n && gaps_end_before(p, list[i].time_ns) <= list[n - 1].time_ns;
+
+		if (same && !level_changes(&list[n - 1], &list[i])) {
+			list[n - 1].flags |= stretch_flags(&list[n - 1], &list[i]);
+			continue;
+		}
+		if (!same) {
+			stretch_fill(list, first, n);
+			first = n;
+		}
+		list[n++] = list[i];
 	}
+	stretch_fill(list, first, n);
 	p->filters_told.count = n;
 }
 
@@ -80,14 +118,33 @@ void filters_prune(struct partial *p)
 	p->filters_told.count = n && list[0].time_ns >= gaps_end_before(p, UINT64_MAX);
 }
 
-/* The filters at that time: no gap lies between it and when they were told. */
-static u32 filters_at(const struct partial *p, u64 time_ns)
+/* No gap lies between the time and when the filters were told. */
+u32 filters_at(const struct partial *p, u64 time_ns)
 {
-	u64 end_ns = gaps_end_after(p, time_ns);
 	const struct filter_told *list = p->filters_told.data;
-	size_t n = COUNT_BEFORE(&p->filters_told, told, told->time_ns < end_ns);
+	size_t count = p->filters_told.count;
+	size_t n = COUNT_BEFORE(&p->filters_told, told, told->time_ns <= time_ns);
 
-	return n && list[n - 1].time_ns >= gaps_end_before(p, time_ns) ? list[n - 1].flags : 0;
+	if (n && list[n - 1].time_ns >= gaps_end_before(p, time_ns))
+		return list[n - 1].flags;
+	return n < count && list[n].time_ns < gaps_end_after(p, time_ns) ? list[n].flags : 0;
+}
+
+/* When the element holds: its stretch between gaps, or the part of that up to another level. */
+static struct interval told_holds(const struct partial *p, size_t i)
+{
+	const struct filter_told *told = &p->filters_told.data[i];
+	u64 begin_ns = gaps_end_before(p, told->time_ns);
+	struct interval holds = {.begin_ns = begin_ns,
+				 .end_ns = gap_around(p, told->time_ns)}; /* after a crash, say */
+
+	if (!holds.end_ns)
+		holds.end_ns = gaps_begin_after(p, told->time_ns);
+	if (i && told[-1].time_ns >= begin_ns)
+		holds.begin_ns = told->time_ns;
+	if (i + 1 < p->filters_told.count && told[1].time_ns < holds.end_ns)
+		holds.end_ns = told[1].time_ns;
+	return holds;
 }
 
 u32 partial_filters(const struct partial *p, u64 from_ns, u64 to_ns)
@@ -95,15 +152,42 @@ u32 partial_filters(const struct partial *p, u64 from_ns, u64 to_ns)
 	u32 flags = 0;
 
 	for (size_t i = 0; i < p->filters_told.count; i++) {
-		const struct filter_told *told = &p->filters_told.data[i];
-		u64 end_ns = gap_around(p, told->time_ns); /* in what a crash left, say */
+		struct interval holds = told_holds(p, i);
 
-		if (!end_ns)
-			end_ns = gaps_begin_after(p, told->time_ns);
-		if (gaps_end_before(p, told->time_ns) < to_ns && end_ns > from_ns)
-			flags |= told->flags;
+		if (holds.begin_ns < to_ns && holds.end_ns > from_ns)
+			flags |= p->filters_told.data[i].flags;
 	}
 	return flags;
+}
+
+static u64 overlap(struct interval a, u64 from_ns, u64 to_ns)
+{
+	u64 begin_ns = a.begin_ns > from_ns ? a.begin_ns : from_ns;
+	u64 end_ns = a.end_ns < to_ns ? a.end_ns : to_ns;
+
+	return begin_ns < end_ns ? end_ns - begin_ns : 0;
+}
+
+struct calls_share partial_calls_share(const struct partial *p, u64 from_ns, u64 to_ns)
+{
+	u64 recorded_ns = to_ns > from_ns ? to_ns - from_ns : 0, waits_ns = 0;
+
+	for (size_t i = 0; i < p->gaps_joined.count; i++)
+		recorded_ns -= overlap(p->gaps_joined.data[i], from_ns, to_ns);
+	for (size_t i = 0; i < p->filters_told.count; i++)
+		if (p->filters_told.data[i].flags & FILTER_CALLS)
+			waits_ns += overlap(told_holds(p, i), from_ns, to_ns);
+	return (struct calls_share){.calls_ns = recorded_ns > waits_ns ? recorded_ns - waits_ns : 0,
+				    .recorded_ns = recorded_ns};
+}
+
+u64 filters_life_from(const struct partial *p, struct life *l)
+{
+	u64 from_ns = partial_life_from(p, l);
+
+	l->begin_calls = filters_at(p, from_ns) & FILTER_CALLS ? LIFE_CALLS_UNTOLD
+							       : LIFE_CALLS_TOLD;
+	return from_ns;
 }
 
 u32 filters_of_life(const struct partial *p, const struct life *l)
@@ -112,27 +196,34 @@ u32 filters_of_life(const struct partial *p, const struct life *l)
 	return filters_at(p, l->origin_ns > l->first_ns ? l->origin_ns : l->first_ns);
 }
 
-/* Moves up to `ns` of the user time to another part. */
-static void user_to(struct split *s, enum split_part part, s64 ns)
+/* Moves up to `ns` of one part to another. Returns how much remains to be moved. */
+static s64 part_to(struct split *s, enum split_part from, enum split_part to, s64 ns)
 {
-	if (ns > s->ns[SPLIT_user])
-		ns = s->ns[SPLIT_user];
-	s->ns[part] = split_sum(s->ns[part], ns);
-	s->ns[SPLIT_user] -= ns;
+	s64 moved = ns > s->ns[from] ? s->ns[from] : ns;
+
+	s->ns[to] = split_sum(s->ns[to], moved);
+	s->ns[from] -= moved;
+	return ns - moved;
 }
 
-/* In a stay [begin_ns, end_ns), user code before from_ns is in doubt. */
+/*
+ * Moves up to `ns` of the time on a CPU outside of calls, of which up to user_ns is user code. No
+ * user code is claimed in the place of other time.
+ */
+static void doubt_to_unknown(struct split *s, s64 ns, s64 user_ns)
+{
+	s64 of_user = ns < user_ns ? ns : user_ns;
+
+	ns -= of_user - part_to(s, SPLIT_user, SPLIT_unknown, of_user);
+	(void)part_to(s, SPLIT_cpu, SPLIT_unknown, ns);
+}
+
+/* In a stay [begin_ns, end_ns), time on a CPU before from_ns is in doubt. */
 static void stay_to_unknown(struct split *split, u64 begin_ns, u64 end_ns, u64 from_ns)
 {
 	if (from_ns > begin_ns)
-		user_to(split, SPLIT_unknown,
-			from_ns < end_ns ? (s64)(from_ns - begin_ns) : INT64_MAX);
-}
-
-/* Whether these filters leave open if a thread that seems to be in user code is on a CPU there. */
-static bool filters_leave_doubt(u32 filters)
-{
-	return filters & FILTER_SPANS || (filters & FILTER_SYSCALLS && !(filters & FILTER_CALLS));
+		doubt_to_unknown(split, from_ns < end_ns ? (s64)(from_ns - begin_ns) : INT64_MAX,
+				 INT64_MAX);
 }
 
 static u64 later(u64 a_ns, u64 b_ns)
@@ -191,7 +282,7 @@ static void stay_apply(struct filtering *f, const struct claim *claim, struct sp
 	struct interval of = {.begin_ns = stay->begin_ns, .end_ns = stay->end_ns};
 	u64 last_ns = of.end_ns > of.begin_ns ? of.end_ns - 1 : of.begin_ns;
 	u32 filters = filters_at(f->p, last_ns), pid;
-	u64 from_ns = UINT64_MAX;
+	u64 from_ns = 0;
 	s64 *known;
 	size_t life;
 
@@ -200,16 +291,20 @@ static void stay_apply(struct filtering *f, const struct claim *claim, struct sp
 	life = life_at(f, claim->share->tid, last_ns);
 	known = claim->sighted ? &f->known[life].seen : &f->known[life].active;
 	pid = life < f->p->lives.count ? f->p->lives.data[life]->pid : 0;
-	if (!filters_leave_doubt(filters))
-		from_ns = 0;
-	else if (!(filters & FILTER_SYSCALLS))
+	if (filters & FILTER_SPANS && filters & FILTER_SYSCALLS)
+		from_ns = UINT64_MAX; /* which spans were seen depends on the calls */
+	else if (filters & FILTER_SPANS)
 		from_ns = claim->sighted ? of.begin_ns
 					 : known_from(f->p, claim->span, claim->share, of, pid);
 	stay_to_unknown(&stay->split, later(of.begin_ns, f->p->options.from_ns), of.end_ns,
 			from_ns);
-	*known = split_sum(*known, stay->split.ns[SPLIT_user]);
-	if (filters & FILTER_CALLS)
-		user_to(&stay->split, claim->sighted ? SPLIT_unknown : SPLIT_cpu, INT64_MAX);
+	if (filters & FILTER_SPANS)
+		*known = split_sum(
+			*known, split_sum(stay->split.ns[SPLIT_user], stay->split.ns[SPLIT_cpu]));
+	if (claim->sighted)
+		(void)part_to(&stay->split, SPLIT_cpu, SPLIT_unknown, INT64_MAX);
+	if (filters & FILTER_SYSCALLS)
+		(void)part_to(&stay->split, SPLIT_user, SPLIT_cpu, INT64_MAX);
 }
 
 static void share_apply(struct filtering *f, const struct claim *claim, struct span_share *share)
@@ -248,9 +343,10 @@ static void lives_apply(struct filtering *f)
 		/* the two overlap */
 		s64 most = known->active > known->seen ? known->active : known->seen;
 
-		if (most < l->doubtful_ns)
-			user_to(&l->total, SPLIT_unknown, l->doubtful_ns - most);
-		user_to(&l->total, SPLIT_cpu, l->uncalled_ns);
+		s64 doubtful_ns = split_sum(l->doubtful_ns, l->doubtful_cpu_ns);
+
+		if (most < doubtful_ns)
+			doubt_to_unknown(&l->total, doubtful_ns - most, l->doubtful_ns);
 	}
 }
 
@@ -261,10 +357,12 @@ void filters_doubt(struct partial *p)
 
 		u32 filters = filters_of_life(p, l);
 
-		if (filters_leave_doubt(filters))
+		if (filters & FILTER_SYSCALLS)
+			(void)part_to(&l->total, SPLIT_user, SPLIT_cpu, INT64_MAX);
+		if (filters & FILTER_SPANS) {
 			l->doubtful_ns = l->total.ns[SPLIT_user];
-		if (filters & FILTER_CALLS)
-			l->uncalled_ns = l->total.ns[SPLIT_user];
+			l->doubtful_cpu_ns = l->total.ns[SPLIT_cpu];
+		}
 	}
 }
 

@@ -7,7 +7,10 @@
 
 struct partial;
 
-/* A recorder left this out, from the gap before that time to the gap behind it. */
+/*
+ * A recorder left this out, from the gap before that time to the gap behind it. The level of detail
+ * (FILTER_CALLS) may change between them: it holds from that time on, the first one also before.
+ */
 struct filter_told {
 	u64 time_ns;
 	u32 flags; /* FILTER_* */
@@ -19,10 +22,22 @@ void filters_sort(struct partial *p);
 /* Leaves what holds at the end of the partial. */
 void filters_prune(struct partial *p);
 
-/* FILTER_*: what was left out while the thread lived. */
+/* FILTER_*: what was left out then; of sorted filters. */
+u32 filters_at(const struct partial *p, u64 time_ns);
+
+/* FILTER_*: what was left out while the thread lived, FILTER_CALLS as at its begin. */
 u32 filters_of_life(const struct partial *p, const struct life *l);
 
-/* Notes what is in doubt of each life, once lives have ended and before gaps join them. */
+/*
+ * When the accounting of a life begins that was not born (partial_life_from()). Notes in the life
+ * whether calls were recorded then.
+ */
+u64 filters_life_from(const struct partial *p, struct life *l);
+
+/*
+ * Notes what is in doubt of each life, once lives have ended and before gaps join them. User code
+ * becomes cpu where some calls were left out.
+ */
 void filters_doubt(struct partial *p);
 
 /* Makes what is in doubt unknown, once lives and facts are sorted. 0 or -ENOMEM. */
@@ -33,5 +48,11 @@ int filters_apply(struct partial *p);
  * before, or began later, does not count. Of a finished partial.
  */
 u32 partial_filters(const struct partial *p, u64 from_ns, u64 to_ns);
+
+/* How much of [from_ns, to_ns) was recorded, and in how much of that calls were. Likewise. */
+struct calls_share {
+	u64 calls_ns, recorded_ns;
+};
+struct calls_share partial_calls_share(const struct partial *p, u64 from_ns, u64 to_ns);
 
 #endif

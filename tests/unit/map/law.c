@@ -419,10 +419,13 @@ TEST(time_under_spans_is_known_with_spans_only)
 /* User code is not told from calls that are left out; a waking in one of them is void. */
 static void check_syscalls_left_out(const struct simulated_thread *t, const struct life *l)
 {
+	s64 on_cpu = t->truth.ns[SPLIT_user] + t->truth.ns[SPLIT_kernel];
+
 	CHECK_EQ(l->total.ns[SPLIT_user], 0);
 	CHECK(l->total.ns[SPLIT_kernel] <= t->truth.ns[SPLIT_kernel]);
+	CHECK_EQ(l->total.ns[SPLIT_cpu] + l->total.ns[SPLIT_kernel], on_cpu);
 	for (int part = 0; part < SPLIT_PARTS_COUNT; part++)
-		if (part != SPLIT_unknown && part != SPLIT_user && part != SPLIT_kernel)
+		if (part != SPLIT_cpu && part != SPLIT_user && part != SPLIT_kernel)
 			CHECK_EQ(l->total.ns[part], t->truth.ns[part]);
 }
 

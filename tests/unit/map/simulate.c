@@ -232,8 +232,7 @@ static void threads_end(struct simulation *s)
 	qsort(s->threads.data, s->threads.count, sizeof(*s->threads.data), thread_compare);
 }
 
-/* Nothing is left out yet. */
-static void simulate_all(struct simulation *s, u64 seed, int threads, int actions, u32 filters)
+void simulation_begin(struct simulation *s, u64 seed, int threads, int actions, u32 filters)
 {
 	*s = (struct simulation){.random = seed, .from_ns = 1000000, .filters = filters};
 	for (int i = 0; i < threads; i++)
@@ -247,7 +246,7 @@ static void simulate_all(struct simulation *s, u64 seed, int threads, int action
 
 void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions, u32 filters)
 {
-	simulate_all(s, seed, threads, actions, filters);
+	simulation_begin(s, seed, threads, actions, filters);
 	s->filtered_from_ns = s->from_ns;
 	s->filtered_to_ns = UINT64_MAX;
 	if (filters)
@@ -259,7 +258,7 @@ struct simulated_gap simulate_filtered_once(struct simulation *s, u64 seed, u32 
 {
 	struct simulated_gap gap;
 
-	simulate_all(s, seed, 5, 40, filters);
+	simulation_begin(s, seed, 5, 40, filters);
 	gap.begin_ns = s->from_ns + 1 + simulation_random(s, s->to_ns - s->from_ns - 1);
 	gap.end_ns = gap.begin_ns + 1 + simulation_random(s, 9000);
 	s->filtered_from_ns = second ? gap.end_ns : s->from_ns;
@@ -271,6 +270,7 @@ struct simulated_gap simulate_filtered_once(struct simulation *s, u64 seed, u32 
 
 void simulation_free(struct simulation *s)
 {
+	vec_free(&s->levels);
 	vec_free(&s->records);
 	vec_free(&s->threads);
 	bytes_free(&s->bytes);

@@ -36,11 +36,13 @@ struct simulated_thread {
 struct simulation {
 	u64 random; /* state of the generator */
 	u64 from_ns, to_ns;
-	u32 filters;			       /* FILTER_* */
-	u64 filtered_from_ns, filtered_to_ns;  /* when they are in force */
-	u64 limit_from_ns, limit_to_ns;	       /* of what is asked; 0: none */
-	VEC(struct simulated_record) records;  /* sorted by time */
-	VEC(struct simulated_thread) threads;  /* by tid, as it is at the end, and begin */
+	u32 filters;			      /* FILTER_* */
+	u64 filtered_from_ns, filtered_to_ns; /* when they are in force */
+	u64 limit_from_ns, limit_to_ns;	      /* of what is asked; 0: none */
+	VEC(u64) levels;		      /* when recording of calls begins and ends, in turn */
+	bool calls_first;		      /* calls are recorded before the first of them */
+	VEC(struct simulated_record) records; /* sorted by time */
+	VEC(struct simulated_thread) threads; /* by tid, as it is at the end, and begin */
 	u64 streams[SIMULATED_CONNECTIONS][2]; /* bytes so far, by direction */
 	struct bytes bytes;
 };
@@ -53,6 +55,9 @@ void simulate(struct simulation *s, u64 seed, int threads, int actions);
 
 /* The same with what is left out on request; all spans are followed from the begin on. */
 void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions, u32 filters);
+
+/* The same; calls are recorded at times, the level of detail changes some times at random. */
+void simulate_levels(struct simulation *s, u64 seed, int threads, int actions);
 
 /*
  * The same of one of two recordings between which lies a gap, which is returned: the second one

@@ -83,6 +83,14 @@ u32 simulation_waker(u64 time_ns);
 /* Tells the names of wakers, each when it first wakes somebody, and now and then another one. */
 void simulation_name_wakers(struct simulation *s);
 
+/* As simulate_filtered(), with nothing left out yet. */
+void simulation_begin(struct simulation *s, u64 seed, int threads, int actions, u32 filters);
+
+/* ---- simulate_levels.c ---- */
+
+/* Tells the level of detail at that time. */
+void simulation_level_tell(struct simulation *s, u64 time_ns);
+
 /* ---- simulate_missing.c ---- */
 
 /* Takes away what the filters say while they are in force, and tells them. */

@@ -59,8 +59,10 @@ static bool is_of_calls(struct record_head *r)
 		((struct record_thread *)r)->since_ns = 0;
 	if (r->kind == RECORD_switch && (sw->mode & MODE_MASK) != MODE_exit)
 		sw->since_ns = 0;
-	if (r->kind == RECORD_switch)
+	if (r->kind == RECORD_switch) {
 		sw->mode &= (u8)~MODE_IN_SYSCALL;
+		sw->state |= LEAVE_BEFORE_UNKNOWN | LEAVE_NEXT_UNCALLED;
+	}
 	return r->kind == RECORD_syscall || r->kind == RECORD_fault ||
 	       (r->kind == RECORD_waking &&
 		((struct record_waking *)r)->context & SIMULATED_IN_VAIN);
@@ -145,6 +147,8 @@ void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns)
 	s->records.data[n].order = 0; /* before what else happened then */
 	if (is_filtered(s, end_ns))
 		filters_tell(s, end_ns);
+	if (s->levels.count)
+		simulation_level_tell(s, end_ns);
 	for (size_t i = 0; i < s->threads.count; i++) { /* the snapshot finds some again */
 		const struct simulated_thread *t = &s->threads.data[i];
 		struct record_thread r = {.head = {.tid = t->tid, .pid = t->pid},

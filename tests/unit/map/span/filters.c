@@ -150,7 +150,10 @@ static void check_two(u32 first, u32 second, s64 user, s64 under)
 	CHECK_EQ(partial_finish(p), 0);
 	CHECK_EQ(p->lives.count, 1);
 	CHECK_EQ(user_of(p, 7), user);
-	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_unknown], 3000 - user);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_unknown] + p->lives.data[0]->total.ns[SPLIT_cpu],
+		 3000 - user);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_cpu] != 0,
+		 first == FILTER_SYSCALLS || second == FILTER_SYSCALLS);
 	for (size_t i = 0; i < p->spans.count; i++)
 		spans += p->spans.data[i]->active.list.data[0].split.ns[SPLIT_user];
 	CHECK_EQ(spans, under);
