@@ -35,9 +35,11 @@ struct seal {
 
 struct control {
 	int listener;
-	int dir;	     /* the directory of the socket's name */
-	int spare;	     /* closed to accept a client when no descriptor is free */
-	const char *request; /* the only one that is answered; static */
+	int dir;		 /* the directory of the socket's name */
+	int spare;		 /* closed to accept a client when no descriptor is free */
+	const char *request;	 /* the only one that waits for a chunk; static */
+	control_answer_fn *also; /* other requests; NULL: there are none */
+	void *also_arg;
 	VEC(struct client) clients;
 	bool wanted;
 	size_t rotations;      /* number of rotations so far, for requests or not */
@@ -100,6 +102,12 @@ int control_open(struct control **out, const char *dir, const struct recording_h
 	return 0;
 }
 
+void control_also(struct control *c, control_answer_fn *answer, void *arg)
+{
+	c->also = answer;
+	c->also_arg = arg;
+}
+
 static int client_accept(const struct control *c)
 {
 	return accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -153,7 +161,7 @@ static void client_refuse(const struct control *c, const struct client *client)
 /* Reads the request of a client. False: drop the client. */
 static bool client_read(struct control *c, struct client *client)
 {
-	char line[64];
+	char line[256], text[1024];
 	ssize_t n = recv(client->fd, line, sizeof(line) - 1, 0);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -163,7 +171,10 @@ static bool client_read(struct control *c, struct client *client)
 	line[n] = '\0';
 	line[strcspn(line, "\n")] = '\0';
 	if (strcmp(line, c->request) != 0) {
-		client_refuse(c, client);
+		if (c->also && c->also(c->also_arg, line, text, sizeof(text)))
+			send(client->fd, text, strlen(text), MSG_NOSIGNAL);
+		else
+			client_refuse(c, client);
 		return false;
 	}
 	client->asked = true;

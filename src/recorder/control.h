@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Unix socket `.control` in a directory, by which `fathom rotate` and `fathom
- * snapshot` talk to its recorder. A request is a line ("rotate"). The answer is a
- * line, too: the path of the sealed chunk, or "error" and the reason.
+ * The Unix socket `.control` in a directory, by which `fathom rotate`, `fathom
+ * snapshot` and `fathom detail` talk to its recorder. A request is a line ("rotate"). The
+ * answer is a line, too: the path of the sealed chunk, or "error" and the reason.
  */
 #ifndef RECORDER_CONTROL_H
 #define RECORDER_CONTROL_H
@@ -23,6 +23,15 @@ struct control;
  */
 int control_open(struct control **out, const char *dir, const struct recording_hold *hold,
 		 const char *request, struct error *e);
+
+/*
+ * Answers another kind of request at once: fills in the answer, a line. False: it is none of that
+ * kind.
+ */
+typedef bool control_answer_fn(void *arg, const char *request, char *text, size_t size);
+
+/* Requests that control_open() does not name are given to this function. */
+void control_also(struct control *c, control_answer_fn *answer, void *arg);
 
 /*
  * Accepts and reads requests, answers requests whose chunk is sealed, and drops a client that asks

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,8 @@
 #include "recorder/control.h"
 #include "recorder/costs.h"
 #include "recorder/default_dir.h"
+#include "recorder/detail.h"
+#include "recorder/file_limit.h"
 #include "recorder/flight.h"
 #include "recorder/hook.h"
 #include "recorder/lacks.h"
@@ -52,7 +53,8 @@ struct recorder {
 	int command_failed; /* errno of that exec; 0: it did not fail */
 	bool begun;	    /* the directory has its final name */
 	char missing[CHUNK_MISSING_BYTES];
-	u32 filters;
+	u32 filters; /* when the open chunk began */
+	struct detail detail;
 };
 
 static struct capture_sink sink_of(struct recorder *r)
@@ -176,6 +178,7 @@ static int rotate(struct recorder *r, struct error *e)
 	err = capture_cut(r->capture, &sink, &cut_ns);
 	if (err < 0)
 		return error_set(e, err, "cannot end the chunk");
+	r->filters = capture_filters(r->capture);
 	r->pace = chunk_pace(r, cut_ns);
 	err = chunking_rotate(&r->chunks, cut_ns, capture_complete(r->capture, true),
 			      incomplete_fields(r), e);
@@ -198,6 +201,7 @@ static int snapshot(struct recorder *r, struct error *e)
 		return err;
 	if (from_ns < r->chunk_begin_ns)
 		from_ns = r->chunk_begin_ns;
+	r->filters = capture_filters_at(r->capture, from_ns);
 	err = chunking_begin(&r->chunks, from_ns, e);
 	if (!err)
 		err = flight_write(r->flight, r->capture, from_ns, &sink, e);
@@ -269,6 +273,8 @@ int recorder_step(struct recorder *r, struct error *e)
 	if (!err)
 		err = control_serve(r->control, e);
 	if (!err)
+		detail_follow(&r->detail, now);
+	if (!err)
 		err = chunking_check(&r->chunks, e);
 	if (!err && r->flight) {
 		if (control_wants_rotation(r->control))
@@ -323,6 +329,7 @@ void recorder_wait(struct recorder *r, u64 at_most_ns)
 		at_most_ns = least(at_most_ns, until(r->chunk_begin_ns + limits->time_ns, now));
 	if (!r->flight && limits->bytes)
 		at_most_ns = least(at_most_ns, until_full(r, limits->bytes, now));
+	at_most_ns = least(at_most_ns, until(detail_due_ns(&r->detail), now));
 	if (control_is_busy(r->control))
 		at_most_ns = least(at_most_ns, SERVED_NS);
 	capture_wait(r->capture, at_most_ns);
@@ -369,7 +376,6 @@ static int capture_begin(struct recorder *r, struct error *e)
 					.event_count = o->event_count,
 					.spans_only = o->spans_only,
 					.no_calls = o->no_calls,
-					.no_faults = o->no_calls,
 					.no_bytes = o->no_bytes,
 					.stacks_min_ns = o->stacks_min_ns,
 					.sample_hz = o->sample_hz,
@@ -388,6 +394,7 @@ static int capture_begin(struct recorder *r, struct error *e)
 		err = capture_attach(r->capture, e);
 	if (!err)
 		lacks_find(r);
+	r->detail = detail_of(r->capture, !o->no_calls, !o->no_bytes);
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
 	if (!err) /* before the chunk is made, which takes a while on a busy disk */
 		capture_turn_on(r->capture, r->begin_ns);
@@ -405,23 +412,6 @@ static int capture_begin(struct recorder *r, struct error *e)
 	return err;
 }
 
-static struct sigaction limit_before;
-
-/* Runs in each child: a command gets the signal dispositions that fathom was started with. */
-static void limit_give_back(void)
-{
-	sigaction(SIGXFSZ, &limit_before, NULL);
-}
-
-/* A file that reaches its size limit (RLIMIT_FSIZE) fails like a full disk, without a signal. */
-static void limit_ignore(void)
-{
-	const struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-	if (sigaction(SIGXFSZ, &ignore, &limit_before) == 0)
-		pthread_atfork(NULL, NULL, limit_give_back);
-}
-
 int recorder_open(struct recorder **out, const struct recorder_options *options, struct error *e)
 {
 	static pthread_once_t limited = PTHREAD_ONCE_INIT;
@@ -431,7 +421,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 
 	if (!r)
 		return error_set(e, ENOMEM, "cannot start a recording");
-	pthread_once(&limited, limit_ignore);
+	pthread_once(&limited, file_limit_ignore);
 	r->options = *options;
 	r->hold = (struct recording_hold){-1, -1};
 	r->owner = owner_find();
@@ -452,6 +442,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 		err = hooks_open(r->owner, e);
 	if (!err)
 		err = capture_begin(r, e);
+	if (!err)
+		control_also(r->control, detail_answer, &r->detail);
 	if (!err) /* if this fails, requests only wait a little longer */
 		(void)capture_wait_for(r->capture, control_listener(r->control));
 	if (!err) /* after privileges are dropped: its thread inherits them */

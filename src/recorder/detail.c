@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/detail.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/host_clock.h"
+
+#define AGAIN_NS 1000000000ull
+
+struct detail detail_of(struct capture *capture, bool calls, bool bytes)
+{
+	return (struct detail){.capture = capture,
+			       .own = calls ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS,
+			       .bytes = bytes};
+}
+
+const char *detail_name(const struct detail *d, enum capture_detail level)
+{
+	if (level == CAPTURE_DETAIL_CALLS)
+		return "calls";
+	return d->bytes ? "waits,bytes" : "waits";
+}
+
+static enum capture_detail wanted(const struct detail *d)
+{
+	return d->asked ? d->asked_for : d->own;
+}
+
+void detail_follow(struct detail *d, u64 now_ns)
+{
+	struct error e = {0};
+
+	if (d->asked && now_ns >= d->asked_until_ns)
+		d->asked = false;
+	if (now_ns < d->again_ns || !capture_detail_set(d->capture, wanted(d), &e))
+		return;
+	d->again_ns = now_ns + AGAIN_NS;
+	if (strcmp(e.text, d->failed.text) != 0)
+		fprintf(stderr, "fathom: %s\n", e.text);
+	d->failed = e;
+}
+
+u64 detail_due_ns(const struct detail *d)
+{
+	return d->asked ? d->asked_until_ns : UINT64_MAX;
+}
+
+int detail_ask(struct detail *d, enum capture_detail level, u64 for_ns, u64 now_ns, struct error *e)
+{
+	int err = capture_detail_set(d->capture, level, e);
+
+	if (err)
+		return err;
+	d->asked = true;
+	d->asked_for = level;
+	d->asked_until_ns = for_ns < UINT64_MAX - now_ns ? now_ns + for_ns : UINT64_MAX;
+	return 0;
+}
+
+static void state_tell(const struct detail *d, u64 now_ns, char *text, size_t size)
+{
+	u64 due_ns = detail_due_ns(d);
+
+	snprintf(text, size, "%s %s %" PRIu64 "\n", detail_name(d, capture_detail(d->capture)),
+		 detail_name(d, d->own), due_ns == UINT64_MAX ? 0 : due_ns - now_ns);
+}
+
+static int level_read(const struct detail *d, const char *name, enum capture_detail *level,
+		      struct error *e)
+{
+	*level = strcmp(name, "calls") == 0 ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS;
+	if (strcmp(name, "waits,bytes") == 0 && !d->bytes)
+		return error_say(e, EINVAL,
+				 "it began without byte ranges, which cannot be added: ask for "
+				 "waits or calls");
+	return 0;
+}
+
+bool detail_answer(void *detail, const char *request, char *text, size_t size)
+{
+	struct detail *d = detail;
+	u64 now_ns = host_clock_now_ns(), for_ns = 0;
+	enum capture_detail level;
+	struct error e = {0};
+	char name[16];
+	int err = 0, n;
+
+	if (strncmp(request, "detail", 6) != 0 || (request[6] && request[6] != ' '))
+		return false;
+	n = sscanf(request, "detail %15s %" SCNu64, name, &for_ns);
+	if (n == 2)
+		err = level_read(d, name, &level, &e);
+	else if (request[6])
+		err = error_say(&e, EINVAL, "it does not understand this request");
+	if (n == 2 && !err)
+		err = detail_ask(d, level, for_ns ? for_ns : UINT64_MAX, now_ns, &e);
+	if (err)
+		snprintf(text, size, "error %s\n", e.text);
+	else
+		state_tell(d, now_ns, text, size);
+	return true;
+}

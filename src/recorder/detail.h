@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The level of detail of a recording: as the recording was begun, as somebody asked for
+ * (`fathom detail`), and who decides. One thread calls these functions, that of the recorder.
+ *
+ * What was asked for counts first, for its time. Else the recording's own level holds.
+ */
+#ifndef RECORDER_DETAIL_H
+#define RECORDER_DETAIL_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "capture/capture.h"
+
+struct detail {
+	struct capture *capture; /* borrowed; NULL: it was not opened yet */
+	enum capture_detail own; /* of the recording */
+	bool bytes;		 /* at `waits`, byte ranges are recorded, too */
+	bool asked;		 /* `asked_for` holds until asked_until_ns */
+	enum capture_detail asked_for;
+	u64 asked_until_ns;  /* UINT64_MAX: until something else is asked */
+	u64 again_ns;	     /* a level that could not be set is not tried before */
+	struct error failed; /* the last reason that was printed */
+};
+
+/* Of a recording that begins; `capture` is borrowed. */
+struct detail detail_of(struct capture *capture, bool calls, bool bytes);
+
+/* "calls", "waits" or "waits,bytes"; static. */
+const char *detail_name(const struct detail *d, enum capture_detail level);
+
+/*
+ * Sets the level that holds now, by capture_detail_set(). A level that cannot be set leaves the
+ * recording as it is: prints each reason once, and tries again after a second.
+ */
+void detail_follow(struct detail *d, u64 now_ns);
+
+/* When the level is to change by itself; UINT64_MAX: it is not. */
+u64 detail_due_ns(const struct detail *d);
+
+/*
+ * From now on that level holds, for a time (UINT64_MAX: for good). 0 or a negative errno; then all
+ * is as before.
+ */
+int detail_ask(struct detail *d, enum capture_detail level, u64 for_ns, u64 now_ns,
+	       struct error *e);
+
+/*
+ * Handles a request by which `fathom detail` asks: "detail", or "detail LEVEL FOR_NS" (0: for
+ * good). False: it is none. `text`, of `size` bytes, gets the answer, a line: "LEVEL OWN LEFT_NS",
+ * where LEFT_NS is how long LEVEL holds before OWN does (0: for good), or "error" and the reason.
+ */
+bool detail_answer(void *detail, const char *request, char *text, size_t size);
+
+#endif
