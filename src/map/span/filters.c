@@ -13,9 +13,9 @@
  *   that the thread does is recorded. With both, all of it is unknown.
  *
  * With --detail waits no call is recorded. The records of a thread say so themselves, since the
- * level changes while it runs, and a life makes that time cpu (model/life.h). A context is seen only
- * at switches then. So of a span of which nothing else is known, time on a CPU between two of them is
- * unknown: the thread may have left the span, and taken it up again.
+ * level changes while it runs, and a life makes that time cpu (model/life.h). A context is seen
+ * only at switches then. So of a span of which nothing else is known, time on a CPU between two of
+ * them is unknown: the thread may have left the span, and taken it up again.
  *
  * That holds of all that lies between two gaps, which was recorded as one, and of nothing else:
  * behind a gap another recorder may leave out nothing. So it is done when everything is together,
