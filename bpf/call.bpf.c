@@ -34,3 +34,43 @@ int call_find_file(void)
 		call_file_find(state, task, (void *)bpf_task_pt_regs(task));
 	return 0;
 }
+
+/* The only descriptor in three sets of 64; -1: none, or several. */
+static __always_inline int call_selected(const u64 args[6])
+{
+	u64 all = 0, set;
+
+	if (args[0] > 64)
+		return -1;
+#pragma unroll
+	for (int i = 1; i <= 3; i++) {
+		set = 0;
+		if (args[i])
+			bpf_probe_read_user(&set, sizeof(set), (void *)args[i]);
+		all |= set;
+	}
+	if (args[0] < 64)
+		all &= (1ull << (args[0] & 63)) - 1;
+	if (!all || all & (all - 1))
+		return -1;
+	return __builtin_popcountll(all - 1);
+}
+
+int call_file_polled(struct thread_state *state)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 args[6];
+	int fd = -1;
+
+	if (!state || state->compat)
+		return 0;
+	call_registers(args, (void *)bpf_task_pt_regs(task), false);
+	if (state->row == SYSCALL_NR_select || state->row == SYSCALL_NR_pselect6)
+		fd = call_selected(args);
+	else if (args[1] == 1)
+		bpf_probe_read_user(&fd, sizeof(fd), (void *)args[0]);
+	if (fd < 0)
+		return 0;
+	file_of_task(&state->file, task, fd);
+	return fd;
+}

@@ -54,6 +54,18 @@ static __always_inline u32 call_descriptor(const struct thread_state *state, str
 	return call_argument(args, which);
 }
 
+static __always_inline bool call_polls(u32 row)
+{
+	return row == SYSCALL_NR_poll || row == SYSCALL_NR_ppoll || row == SYSCALL_NR_select ||
+	       row == SYSCALL_NR_pselect6;
+}
+
+/*
+ * Finds the file of the running thread's poll or select if it has one descriptor, below 64 with
+ * select. Returns the descriptor, 0 if there are several. Not for 32-bit programs.
+ */
+int call_file_polled(struct thread_state *state);
+
 /* Looks for the file that the call works on. Returns its descriptor, 0 if the call has none. */
 static __always_inline u32 call_file_find(struct thread_state *state, struct task_struct *task,
 					  struct pt_regs *regs)
@@ -65,6 +77,8 @@ static __always_inline u32 call_file_find(struct thread_state *state, struct tas
 		file_of_task(&state->file, task, fd);
 	else
 		__builtin_memset(&state->file, 0, sizeof(state->file));
+	if (call_polls(state->row))
+		fd = call_file_polled(state);
 	return fd;
 }
 

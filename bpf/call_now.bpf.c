@@ -64,9 +64,12 @@ static __always_inline void call_now_file(struct thread_state *state, struct tas
 	struct file *file;
 
 	__builtin_memset(&state->file, 0, sizeof(state->file));
-	if (!which)
+	if (which)
+		state->call_fd = call_descriptor(state, regs, which);
+	else if (call_polls(state->row))
+		state->call_fd = call_file_polled(state);
+	if (!which && !state->file.kind)
 		return;
-	state->call_fd = call_descriptor(state, regs, which);
 	file = file_of_fd(task, state->call_fd);
 	if (!file)
 		return;

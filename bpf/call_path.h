@@ -62,7 +62,7 @@ extern const u8 call_paths_of[SYSCALL_TABLE_SIZE];
 extern const u8 call_second_paths_of[SYSCALL_TABLE_SIZE];
 
 /*
- * Writes the path that a call was asked for, behind the record of the call that began at begin_ns.
+ * Writes the path that a call was asked for, before the record of the call that began at begin_ns.
  * call_path_fill() only puts it into `call_paths` and returns its bytes, which call_path_emit()
  * takes; 0: there is none.
  */

@@ -10,6 +10,7 @@
 #include "bpf/net.bpf.c"
 #include "bpf/path.bpf.c"
 #include "bpf/fd.bpf.c"
+#include "bpf/peer.bpf.c"
 #include "bpf/call.bpf.c"
 #include "bpf/call_now.bpf.c"
 #include "bpf/call_path.bpf.c"

@@ -15,6 +15,7 @@
 #include "bpf/file.h"
 #include "bpf/license.h"
 #include "bpf/notice_emit.h"
+#include "bpf/peer.h"
 #include "bpf/ring.h"
 #include "bpf/span_over.h"
 #include "record/syscalls.h"
@@ -70,6 +71,42 @@ static __always_inline void syscall_begin_closing(struct thread_state *state,
 	r->from = -1;
 	r->op = FD_close;
 	ring_seal(&place, r);
+}
+
+#define SOCKET_KINDS (1u << FILE_KIND_tcp | 1u << FILE_KIND_udp | 1u << FILE_KIND_unix)
+
+/* Whether the call names the peer that its socket is to have. */
+static __always_inline bool syscall_asks(const struct thread_state *state)
+{
+	return state->row == SYSCALL_NR_connect && record_files && state->file.kind < 32 &&
+	       (1u << state->file.kind & SOCKET_KINDS) && state_in(state);
+}
+
+static __always_inline void syscall_begin_asking(struct thread_state *state)
+{
+	peer_asked();
+	state->begin_ns = bpf_ktime_get_ns();
+}
+
+/* Whether the call names the peer of one message, as sockets without a connection need it. */
+static __always_inline bool syscall_names_peer(const struct thread_state *state, long result)
+{
+	if (state->file.kind != FILE_KIND_udp && state->file.kind != FILE_KIND_unix)
+		return false;
+	if (!state->in_syscall || state->begin_ns <= CALL_UNTOLD_NS || !record_files)
+		return false;
+	switch (state->row) {
+	case SYSCALL_NR_sendto:
+	case SYSCALL_NR_sendmsg:
+	case SYSCALL_NR_sendmmsg:
+		return true;
+	case SYSCALL_NR_recvfrom:
+	case SYSCALL_NR_recvmsg:
+	case SYSCALL_NR_recvmmsg:
+		return result >= 0;
+	default:
+		return false;
+	}
 }
 
 static __always_inline bool syscall_sends(u32 class)
@@ -149,6 +186,8 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 			call_file_find(state, task, regs);
 		if (syscall_closes(state))
 			syscall_begin_closing(state, task);
+		else if (syscall_asks(state))
+			syscall_begin_asking(state);
 		else
 			state->begin_ns = bpf_ktime_get_ns();
 	}
@@ -279,12 +318,12 @@ static __always_inline u8 syscall_flags(struct thread_state *state, bool begin_k
 
 /*
  * The path and the name of an opened file, which are filled once, in `call_paths` and `fd_paths`.
- * If they are short, they go into slots behind the record of the call, all reserved at once.
+ * If they are short, they go into slots around the record of the call, all reserved at once.
  */
 struct syscall_opened {
 	bool filled;
 	u32 path_bytes, name_bytes; /* of their records; 0: there is none */
-	u32 path_slots, name_slots; /* behind the record of the call */
+	u32 path_slots, name_slots; /* before and behind the record of the call */
 };
 
 static __always_inline bool syscall_opens(const struct thread_state *state, long result)
@@ -319,24 +358,25 @@ static __always_inline void syscall_open_fill(struct syscall_opened *opened,
 	opened->name_slots = name_slots;
 }
 
-/* Publishes both, with times just behind that of the record, by the same reading of the clock. */
+/* Publishes both, with times just before and behind that of the record, by one reading of the
+ * clock. */
 static __always_inline void syscall_put_opened(struct ring_place *place, u32 n,
 					       const struct syscall_opened *opened, u64 time_ns)
 {
 	struct path_scratch *s;
 	u32 zero = 0;
 
+	s = bpf_map_lookup_elem(&fd_paths, &zero);
 	place->position += n;
+	if (s && opened->name_slots) {
+		s->r.head.time_ns = time_ns + 1;
+		ring_publish(place, &s->r, opened->name_slots);
+	}
+	place->position -= n + opened->path_slots;
 	s = bpf_map_lookup_elem(&call_paths, &zero);
 	if (s && opened->path_slots) {
-		s->asked.head.time_ns = time_ns + 1;
+		s->asked.head.time_ns = time_ns - 1;
 		ring_publish(place, &s->asked, opened->path_slots);
-	}
-	place->position += opened->path_slots;
-	s = bpf_map_lookup_elem(&fd_paths, &zero);
-	if (s && opened->name_slots) {
-		s->r.head.time_ns = time_ns + 2;
-		ring_publish(place, &s->r, opened->name_slots);
 	}
 }
 
@@ -356,6 +396,7 @@ static __always_inline bool syscall_put(struct thread_state *state, struct task_
 	n = syscall_slots(state, args);
 	if (ring_reserve(&place, n + opened->path_slots + opened->name_slots, RECORD_syscall))
 		return false;
+	place.position += opened->path_slots;
 	r = __builtin_assume_aligned(ring_slot_at(&place, 0), 8);
 	if (!r || (n > 1 && syscall_put_rest(&place, n, state, args)))
 		return false;
@@ -363,6 +404,8 @@ static __always_inline bool syscall_put(struct thread_state *state, struct task_
 	r->head.slots = n;
 	r->head.cpu = place.cpu;
 	now = bpf_ktime_get_ns();
+	if (opened->path_slots)
+		now++; /* the path stands before it */
 	r->head.time_ns = now;
 	r->head.tid = task->pid;
 	r->head.pid = task->tgid;
@@ -378,6 +421,16 @@ static __always_inline bool syscall_put(struct thread_state *state, struct task_
 	if (opened->path_slots + opened->name_slots)
 		syscall_put_opened(&place, n, opened, now);
 	return true;
+}
+
+/* Whether paths of the call are to be recorded. exec_path() has done so for a successful exec. */
+static __always_inline bool syscall_has_paths(const struct thread_state *state, long result)
+{
+	u64 row = call_row_of(state);
+
+	return call_paths_of[row] && record_files && state->in_syscall && state->begin_ns &&
+	       !syscall_unwanted[row] && (!spans_only || context_is_set(&state->ctx)) &&
+	       !(result == 0 && call_keeps_args(row));
 }
 
 /* Records the call. True: what it opened is recorded, too. */
@@ -398,11 +451,15 @@ static __always_inline bool syscall_record(struct thread_state *state, struct ta
 		return false;
 	if (syscall_opens(state, result))
 		syscall_open_fill(&opened, state, regs, result);
-	put = syscall_put(state, task, regs, result, &opened);
-	if (opened.filled && !(put && opened.path_slots + opened.name_slots)) {
+	else if (syscall_has_paths(state, result))
+		call_paths_tell(state, result);
+	if (opened.filled && !opened.path_slots)
 		call_path_emit(opened.path_bytes);
+	put = syscall_put(state, task, regs, result, &opened);
+	if (!put && opened.path_slots)
+		call_path_emit(opened.path_bytes);
+	if (opened.filled && !(put && opened.name_slots))
 		fd_name_emit(opened.name_bytes);
-	}
 	return opened.filled;
 }
 
@@ -458,16 +515,6 @@ static __always_inline void syscall_files(struct thread_state *state, struct pt_
 	if (state->compat)
 		class |= FD_CALL_COMPAT;
 	fd_after(class, arg0, args[1], args[2], result);
-}
-
-/* Whether paths of the call are to be recorded. exec_path() has done so for a successful exec. */
-static __always_inline bool syscall_has_paths(const struct thread_state *state, long result)
-{
-	u64 row = call_row_of(state);
-
-	return call_paths_of[row] && record_files && state->in_syscall && state->begin_ns &&
-	       !syscall_unwanted[row] && (!spans_only || context_is_set(&state->ctx)) &&
-	       !(result == 0 && call_keeps_args(row));
 }
 
 /* Counts bytes that splice takes out of a socket as incomplete: no tracepoint tells of them. */
@@ -561,10 +608,10 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		state->restarts = RESTARTS_OPEN;
 		return 0;
 	}
+	if (state_in(state) && syscall_names_peer(state, result) && syscall_is_wanted(state))
+		peer_tell(result);
 	if (state_in(state) && !syscall_made_it(state, task, regs, result))
 		told = syscall_record(state, task, regs, result);
-	if (state_in(state) && !told && syscall_has_paths(state, result))
-		call_paths_tell(state, result);
 	if (state_in(state) && !told)
 		syscall_files(state, regs, result);
 	if (state_in(state))

@@ -300,4 +300,15 @@ RECORD_AT(cost, flags, 58);
 RECORD_AT(cost, name_len, 60);
 RECORD_AT(cost, name, 62);
 
+RECORD_SIZE(struct record_peer, 192);
+RECORD_AT(peer, call_ns, 24);
+RECORD_AT(peer, file, 32);
+RECORD_AT(peer, netns, 48);
+RECORD_AT(peer, family, 56);
+RECORD_AT(peer, port, 58);
+RECORD_AT(peer, address_hi, 64);
+RECORD_AT(peer, address_lo, 72);
+RECORD_AT(peer, path_len, 80);
+RECORD_AT(peer, path, 82);
+
 #endif

@@ -93,18 +93,20 @@ typedef signed long long s64;
 	  "a row of a packet's table of threads: head.tid belongs to this process")                \
 	K(filter, 35, "what this recording leaves out, as it was asked to")                        \
 	K(path, 36,                                                                                \
-	  "the path that a system call was asked for; stands behind that call's record, of an "    \
-	  "exec before")                                                                           \
+	  "the path that a system call was asked for; stands before that call's record, of older " \
+	  "recorders behind it")                                                                   \
 	K(uring, 37, "a request to an io_uring, written at its completion")                        \
 	K(sample, 38, "what a CPU ran at an instant, one of many in equal distances")              \
-	K(cost, 39, "what the recording itself cost: one program, or processes")
+	K(cost, 39, "what the recording itself cost: one program, or processes")                   \
+	K(peer, 40,                                                                                \
+	  "who sent or got the message of a call, as it names it; stands before its record")
 
 enum record_kind {
 #define K(kind, value, what) RECORD_##kind = value,
 	RECORD_KINDS(K)
 #undef K
 };
-#define RECORD_KIND_MAX 39
+#define RECORD_KIND_MAX 40
 
 /*
  * All times are before this limit, more than a hundred years of uptime. Readers treat a later time
@@ -161,6 +163,7 @@ struct file_ref {
 #define FILE_PEER_ON_HOST 1 /* the other end of the connection is on this host */
 #define FILE_DIRECT 2	    /* opened with O_DIRECT */
 #define FILE_DELETED 4	    /* the file has no name any more: readlink says (deleted) */
+#define FILE_ASKED 512	    /* of a socket record: its peer is whom a connect asks for */
 #define FILE_NONE_ENDLESS 8 /* with kind 0: a poll or select of no file, without a time-out */
 
 /* The active span of a thread; span id 0 means none. Ids are in W3C byte order. */
@@ -684,6 +687,17 @@ enum record_attribute_type {
 	FIX(u16, made, "kind of the records that the program writes or prepares, 0: none")         \
 	FIX(u16, flags, "COST_*")                                                                  \
 	TEXT(48, name, "of the program, or what the processes do")
+
+#define RECORD_FIELDS_peer(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                   \
+	FIX(u64, call_ns, "when the call began")                                                   \
+	FILEREF(file, "the socket")                                                                \
+	FIX(u64, netns, "cookie of its network namespace")                                         \
+	FIX(u16, family, "AF_* of the address")                                                    \
+	FIX(u16, port, "host byte order")                                                          \
+	PAD(u32, pad)                                                                              \
+	FIX(u64, address_hi, "network byte order; IPv4 mapped into IPv6")                          \
+	FIX(u64, address_lo, "")                                                                   \
+	TEXT(108, path, "address of a Unix socket")
 
 /* ---- the structs ---- */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "answer/peer_name.h"
+#include "map/fact/peer.h"
 #include "map/fact/query.h"
 
 static void add_address(struct span_builder *b, const struct record_socket *s)
@@ -20,11 +21,16 @@ static void add_address(struct span_builder *b, const struct record_socket *s)
 
 void span_add_peer(struct span_builder *b, const struct kspan *k)
 {
+	const struct fact_peer *named = k->kind == KSPAN_SYSCALL ? query_call_peer(b->p, k) : NULL;
 	const struct fact_socket *s = NULL;
+	struct fact_socket of_call;
 	u64 peer;
 
-	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp ||
-	    k->file.kind == FILE_KIND_unix)
+	if (named) {
+		of_call = peer_socket(named);
+		s = &of_call;
+	} else if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp ||
+		   k->file.kind == FILE_KIND_unix)
 		s = query_socket(b->p, k->file.key, k->end_ns);
 	if (!s)
 		return;
@@ -37,7 +43,7 @@ void span_add_peer(struct span_builder *b, const struct kspan *k)
 			       k->file.kind == FILE_KIND_udp ? "udp" : "tcp");
 		add_address(b, &s->socket);
 	}
-	peer = query_socket_peer(b->p, s);
+	peer = named ? 0 : query_socket_peer(b->p, s);
 	if (peer)
 		builder_string(b, "peer.fd.name",
 			       builder_text(b, "socket:[%llu]", (unsigned long long)peer));

@@ -45,15 +45,18 @@ static void syscall_sums(struct partial *p, const struct life *l, const struct l
 	const struct record_syscall *c = v->syscall;
 	bool compat = c->flags & SYSCALL_COMPAT;
 	const u64 args[] = {c->arg0, c->arg1, c->arg2, c->arg3, c->arg4, c->arg5};
-	const struct call_sum call = {.key = call_key(c->nr, compat),
-				      .error = syscall_error(c->flags, c->nr, c->result),
-				      .pid = l->pid,
-				      .tid = l->tid,
-				      .file = &c->file,
-				      .fd = call_fd(c->flags, c->nr, args, 6),
-				      .begin_ns = v->begin_ns};
+	struct call_detail detail;
+	struct call_sum call = {.key = call_key(c->nr, compat),
+				.error = syscall_error(c->flags, c->nr, c->result),
+				.pid = l->pid,
+				.tid = l->tid,
+				.file = &c->file,
+				.fd = call_fd(c->flags, c->nr, args, 6),
+				.begin_ns = v->begin_ns};
 	struct sum_one one = {.duration_ns = v->end_ns - v->begin_ns};
 
+	if (call_details_take(p, l->tid, c->head.time_ns - c->duration_ns, &detail))
+		call.detail = &detail;
 	if (c->result > 0)
 		sum_one_moves(&one, syscall_moves(compat ? syscall_native(c->nr) : c->nr),
 			      (u64)c->result);

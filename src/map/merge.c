@@ -113,10 +113,12 @@ int partial_merge(struct partial *left, struct partial *right)
 
 	err = err ? err : uneven_cuts_merge(left, right);
 	err = err ? err : openings_merge(left, right, answers);
+	err = err ? err : call_details_merge(&left->details, &right->details);
 	if (right->from_ns)
 		partial_cover(left, right->from_ns, right->to_ns);
 	err = err ? err : losses_merge(left, right);
 	err = err ? err : lives_merge(left, right);
+	call_details_settle(&left->details);
 	err = err ? err : undecided_merge(left, right);
 	err = err ? err : kspans_merge(&left->kspans, &right->kspans);
 	err = err ? err : facts_merge(&left->facts, &right->facts);

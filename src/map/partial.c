@@ -38,6 +38,7 @@ void partial_free(struct partial *p)
 	vec_free(&p->span_losses);
 	vec_free(&p->unsure);
 	sums_free(&p->calls);
+	call_details_free(&p->details);
 	openings_free(&p->openings);
 	sums_free(&p->call_waits);
 	sums_free(&p->waits);

@@ -29,6 +29,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "map/fact/facts.h"
+#include "map/kernel/call_details.h"
 #include "map/kernel/call_sums.h"
 #include "map/kernel/costs.h"
 #include "map/kernel/events.h"
@@ -109,6 +110,7 @@ struct partial {
 	struct sums calls;	      /* of system calls and requests to io_uring: call_sums.h */
 	struct sums call_waits;	      /* likewise, of sleeps in calls whose begin is not known */
 	struct sums waits;	      /* of waits by their cause: call_sums.h */
+	struct details details;	      /* of calls */
 	struct openings openings;     /* of files in calls, call_waits and waits */
 	struct sums blocks;	      /* of requests to disks: by device and process */
 	struct kevents events;

@@ -282,6 +282,14 @@ static int detail_apply(struct partial *p, const struct record_head *r)
 	return p->options.spans ? facts_add(&p->facts, r) : 0;
 }
 
+/* And these where calls are counted. */
+static int named_apply(struct partial *p, const struct record_head *r)
+{
+	int err = call_details_add(p, r);
+
+	return err ? err : detail_apply(p, r);
+}
+
 /* A stack from before the instant of a checkpoint can explain waits behind it. */
 static int stack_apply(struct partial *p, const struct record_head *r)
 {
@@ -340,41 +348,24 @@ static int gap_apply(struct partial *p, const struct record_head *r)
 typedef int apply_fn(struct partial *, const struct record_head *);
 
 static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
-	[RECORD_switch] = switch_apply,
-	[RECORD_waking] = waking_apply,
-	[RECORD_syscall] = syscall_apply,
-	[RECORD_fault] = fault_apply,
-	[RECORD_fork] = fork_apply,
-	[RECORD_exec] = exec_apply,
-	[RECORD_exit] = exit_apply,
-	[RECORD_thread] = thread_apply,
-	[RECORD_name] = fact_apply,
-	[RECORD_process] = fact_apply,
-	[RECORD_fd] = fact_apply,
-	[RECORD_socket] = fact_apply,
-	[RECORD_service] = fact_apply,
-	[RECORD_clock] = fact_apply,
-	[RECORD_lost] = losses_add,
-	[RECORD_gap] = gap_apply,
-	[RECORD_cgroup] = fact_apply,
-	[RECORD_cgroup_attach] = attach_apply,
-	[RECORD_filter] = filter_apply,
-	[RECORD_path] = detail_apply,
-	[RECORD_bytes] = detail_apply,
-	[RECORD_uring] = urings_add,
-	[RECORD_block] = blocks_add,
-	[RECORD_stack] = stack_apply,
-	[RECORD_mapping] = fact_apply,
-	[RECORD_sample] = samples_add,
-	[RECORD_steal] = steal_apply,
-	[RECORD_event] = events_add,
-	[RECORD_format] = events_add,
-	[RECORD_span_begin] = span_apply,
-	[RECORD_span_end] = span_apply,
-	[RECORD_span_attach] = span_apply,
-	[RECORD_span_detach] = span_apply,
-	[RECORD_span_event] = span_apply,
-	[RECORD_span_attribute] = span_apply,
+	[RECORD_switch] = switch_apply,	   [RECORD_waking] = waking_apply,
+	[RECORD_syscall] = syscall_apply,  [RECORD_fault] = fault_apply,
+	[RECORD_fork] = fork_apply,	   [RECORD_exec] = exec_apply,
+	[RECORD_exit] = exit_apply,	   [RECORD_thread] = thread_apply,
+	[RECORD_name] = fact_apply,	   [RECORD_process] = fact_apply,
+	[RECORD_fd] = fact_apply,	   [RECORD_socket] = fact_apply,
+	[RECORD_service] = fact_apply,	   [RECORD_clock] = fact_apply,
+	[RECORD_lost] = losses_add,	   [RECORD_gap] = gap_apply,
+	[RECORD_cgroup] = fact_apply,	   [RECORD_cgroup_attach] = attach_apply,
+	[RECORD_filter] = filter_apply,	   [RECORD_path] = named_apply,
+	[RECORD_peer] = named_apply,	   [RECORD_bytes] = detail_apply,
+	[RECORD_uring] = urings_add,	   [RECORD_block] = blocks_add,
+	[RECORD_stack] = stack_apply,	   [RECORD_mapping] = fact_apply,
+	[RECORD_sample] = samples_add,	   [RECORD_steal] = steal_apply,
+	[RECORD_event] = events_add,	   [RECORD_format] = events_add,
+	[RECORD_span_begin] = span_apply,  [RECORD_span_end] = span_apply,
+	[RECORD_span_attach] = span_apply, [RECORD_span_detach] = span_apply,
+	[RECORD_span_event] = span_apply,  [RECORD_span_attribute] = span_apply,
 	[RECORD_cost] = costs_add,
 };
 

@@ -9,6 +9,7 @@
 #include "map/fact/bytes.h"
 #include "map/fact/kind.h"
 #include "map/fact/path.h"
+#include "map/fact/peer.h"
 
 /* ---- add ---- */
 

@@ -98,6 +98,19 @@ struct fact_path {
 	const char *asked; /* as the program wrote it; likewise */
 };
 
+/* To or from whom the message of a call went, which may be of a socket without a connection. */
+struct fact_peer {
+	u64 call_ns; /* begin of the call */
+	u64 time_ns;
+	u64 key; /* of the socket */
+	u64 netns;
+	u64 address_hi, address_lo;
+	const char *path; /* of a Unix socket; NULL if it has none; of facts.texts */
+	u32 tid;
+	u16 kind; /* of the socket: enum record_file_kind */
+	u16 family, port;
+};
+
 /* A process has this OpenTelemetry resource. */
 struct fact_service {
 	u64 time_ns;
@@ -185,7 +198,8 @@ struct fact_mapping {
 	K(fork, forks, LIST, FACT_OF(fork), ##__VA_ARGS__)                                         \
 	K(clock, clocks, LIST, FACT_OF(clock), ##__VA_ARGS__)                                      \
 	K(bytes, bytes, THREADS, FACT_OF(bytes), ##__VA_ARGS__)                                    \
-	K(path, paths, THREADS, FACT_OF(path), ##__VA_ARGS__)
+	K(path, paths, THREADS, FACT_OF(path), ##__VA_ARGS__)                                      \
+	K(peer, peers, THREADS, FACT_OF(peer), ##__VA_ARGS__)
 
 /* ---- what is found as the facts are sorted ---- */
 

@@ -26,6 +26,9 @@ struct fact_kind {
 	int (*keep)(struct partial *p, struct living *l);
 };
 
+/* Of any archive: a fact of the kind peer (peer.c). */
+void archive_peer(struct archive *a, struct fact_peer *peer);
+
 /* What tells the peer of a socket, in one number (socket.c). */
 u64 socket_peer_hash(const struct fact_socket *s);
 

@@ -22,6 +22,13 @@ static const char *path_folded(struct texts *texts, const char *path, size_t byt
 	return texts_keep(texts, folded, strlen(folded));
 }
 
+const char *path_text(struct texts *texts, const struct record_path *r)
+{
+	const char *told = texts_keep(texts, r->path, r->path_len);
+
+	return told ? path_folded(texts, told, r->path_len) : NULL;
+}
+
 static int path_add(struct facts *f, const struct record_head *head)
 {
 	const struct record_path *r = (const void *)head;

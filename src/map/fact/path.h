@@ -5,6 +5,11 @@
 
 #include "map/fact/thread_facts.h"
 
+struct texts;
+
 extern const struct thread_order path_order; /* of struct fact_path, by call_ns */
+
+/* The path that a record tells, absolute and folded; a text of `texts`. NULL: no memory. */
+const char *path_text(struct texts *texts, const struct record_path *r);
 
 #endif

@@ -8,6 +8,7 @@
 #include "map/fact/fds.h"
 #include "map/fact/mapping.h"
 #include "map/fact/path.h"
+#include "map/fact/peer.h"
 #include "map/fact/tenures.h"
 
 #define FORKS_FOLLOWED 64
@@ -349,6 +350,16 @@ const struct fact_path *query_call_path(const struct partial *p, const struct ks
 		    (call_ns == call->begin_ns || f->time_ns >= call->begin_ns))
 			return f;
 	return NULL;
+}
+
+const struct fact_peer *query_call_peer(const struct partial *p, const struct kspan *call)
+{
+	const struct thread_facts *all = &p->facts.peers;
+	struct thread_place at = thread_facts_before(all, &peer_order, call->tid,
+						     call->begin_ns + 1);
+	const struct fact_peer *f = thread_facts_last(all, sizeof(*f), &at);
+
+	return f && f->tid == call->tid && f->call_ns == call->begin_ns ? f : NULL;
 }
 
 const struct fact_stack *query_stack(const struct partial *p, u32 flags, u32 tid, u64 begin_ns,

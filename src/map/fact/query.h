@@ -135,6 +135,9 @@ const char *query_sole_path(const struct partial *p, u32 pid, const struct file_
 const struct fact_path *query_call_path(const struct partial *p, const struct kspan *call,
 					bool second);
 
+/* To or from whom the message of a call went, as the call named it; NULL: it named nobody. */
+const struct fact_peer *query_call_peer(const struct partial *p, const struct kspan *call);
+
 /*
  * The stack of a thread in a wait [begin_ns, end_ns); flags: STACK_KERNEL or STACK_USER. NULL: none
  * was recorded.

@@ -152,8 +152,45 @@ static void archive_openings(struct archive *a, struct openings *o)
 	}
 }
 
+/* A detail, with the thread that it is of. */
+struct waiting_detail {
+	u32 tid;
+	struct call_detail detail;
+};
+
+static void archive_waiting(struct archive *a, struct waiting_detail *w)
+{
+	archive_u32(a, &w->tid);
+	archive_u64(a, &w->detail.call_ns);
+	archive_shared_path(a, &w->detail.path);
+	if (!w->detail.path)
+		archive_peer(a, &w->detail.peer);
+	if (!w->detail.call_ns)
+		archive_fail(a, -EBADMSG);
+}
+
+static void archive_details(struct archive *a, struct details *d)
+{
+	VEC(struct waiting_detail) all = {0};
+
+	for (size_t i = 0; i < d->list.count && !archive_reads(a); i++)
+		for (int k = 0; k < DETAILS_KEPT; k++) {
+			struct waiting_detail w = {d->list.data[i]->tid,
+						   d->list.data[i]->waiting[k]};
+
+			if (w.detail.call_ns && vec_push(&all, w))
+				archive_fail(a, -ENOMEM);
+		}
+	archive_set(a, &all, archive_waiting);
+	for (size_t i = 0; i < all.count && archive_reads(a) && !a->err; i++)
+		if (call_details_put(d, all.data[i].tid, &all.data[i].detail))
+			archive_fail(a, -ENOMEM);
+	vec_free(&all);
+}
+
 void whole_sums(struct archive *a, struct partial *p)
 {
+	archive_details(a, &p->details);
 	archive_openings(a, &p->openings);
 	archive_sums(a, &p->calls);
 	archive_sums(a, &p->call_waits);

@@ -54,6 +54,8 @@ static int sum_of_call(struct partial *p, const struct call_sum *call, struct su
 
 	if (by & SUM_BY_ERROR && syscall_result_is_error(call->error))
 		of->key |= (u64)-call->error << SUM_ERROR_SHIFT;
+	if (call->detail && by & SUM_BY_FILE)
+		return opening_named(p, &use, call->detail, of);
 	return file_of_sum(p, &use, of);
 }
 

@@ -88,6 +88,7 @@ struct call_sum {
 	const struct file_ref *file;
 	s32 fd; /* the descriptor of the file; -1: none, or not known */
 	u64 begin_ns;
+	const struct call_detail *detail; /* the path or peer that it names; NULL: none */
 };
 
 /* The descriptor that a call works on, by its first `known` arguments; -1: none of these. */

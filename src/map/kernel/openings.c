@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "map/fact/peer.h"
 #include "map/fact/query.h"
+#include "map/kernel/call_details.h"
 #include "map/partial.h"
 
 /* What the key of an opening is made of, so that keys of two kinds differ. */
@@ -214,6 +216,29 @@ int opening_of(struct partial *p, const struct file_use *use, struct sum_of *of)
 	if (o.kind == OPENING_PATH) /* its inode does not matter any more */
 		of->file = (struct file_ref){.dev = use->file.dev, .kind = use->file.kind};
 	return opening_add(&p->openings, &o);
+}
+
+int opening_named(struct partial *p, const struct file_use *use, const struct call_detail *detail,
+		  struct sum_of *of)
+{
+	struct fact_socket socket = peer_socket(&detail->peer);
+	struct opening o = {.kind = OPENING_PATH, .path = detail->path};
+	int err = 0;
+
+	if (!detail->path) {
+		o.kind = OPENING_SOCKET;
+		o.socket = use->file.key;
+		o.told = &socket;
+	}
+	o.key = key_of(&o);
+	of->opening = o.key;
+	of->file = use->file;
+	of->file.flags = 0;
+	if (detail->path)
+		of->file = (struct file_ref){.kind = FILE_KIND_other};
+	if (o.told && !map_get(&p->openings.index, o.key))
+		err = told_copy(p, &o);
+	return err ? err : opening_add(&p->openings, &o);
 }
 
 /* ---- merge ---- */

@@ -20,6 +20,7 @@
 
 struct partial;
 struct fact_socket;
+struct call_detail;
 
 enum opening_kind {
 	OPENING_PATH,	       /* answered */
@@ -63,6 +64,10 @@ struct file_use {
 
 /* Sets file and opening of the sum that the use counts for. 0 or -ENOMEM. */
 int opening_of(struct partial *p, const struct file_use *use, struct sum_of *of);
+
+/* The same of a use that names its path or peer itself. 0 or -ENOMEM. */
+int opening_named(struct partial *p, const struct file_use *use, const struct call_detail *detail,
+		  struct sum_of *of);
 
 /* Whether a partial has anything that can answer a right neighbour. */
 bool openings_answer(const struct partial *p);

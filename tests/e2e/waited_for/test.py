@@ -77,4 +77,116 @@ os.wait()
     equal(rows_of_pair(recording, f"{folder}/second").get("write"), 7, "writes to the second")
 
 
+def spans(recording, *names):
+    """The spans of calls of these names, in the order of time."""
+    found = [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]
+             if span["name"] in names and span["kind"] == "syscall"]
+    return sorted(found, key=lambda span: span["begin_ns"])
+
+
+def peer_of(span):
+    """The peer of a span as rows name it."""
+    attributes = span["attributes"]
+    return f"{attributes.get('network.peer.address')}:{attributes.get('network.peer.port')}"
+
+
+@tests.add
+def messages_without_a_connection_have_their_peers():
+    recording, _ = record("messages", """
+import socket
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind(("127.0.0.1", 0))
+v = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+six = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+for i in range(5):
+    v.sendto(b"q", u.getsockname()); _, a = u.recvfrom(9); u.sendto(b"a", a); v.recvfrom(9)
+v.sendmsg([b"x"], [], 0, u.getsockname()); u.recvmsg(9)
+six.sendto(b"x", ("::ffff:127.0.0.1", u.getsockname()[1])); u.recvfrom(9)
+n = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); n.bind("here")
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"x", "here")
+print(u.getsockname()[1], v.getsockname()[1])
+""")
+    calls = spans(recording, "sendto", "recvfrom", "sendmsg", "recvmsg")
+    equal(len(calls), 25, "calls")
+    peers = [peer_of(span) for span in calls]
+    to_u, to_v = peers[0], peers[1]
+    equal(peers[:20], [to_u, to_v, to_v, to_u] * 5, "peers in turn")
+    check(to_u != to_v and to_u.startswith("127.0.0.1:"), f"peers: {to_u}, {to_v}")
+    equal(peers[20:22], [to_u, to_v], "of sendmsg and recvmsg")
+    equal(calls[24]["attributes"].get("network.peer.address"), "here", "path of a Unix socket")
+    counts = {key: row["count"] for key, row in rows(recording, "peer").items()}
+    equal(counts.get(to_u), 12, f"calls to {to_u}, rows {counts}")
+    equal(counts.get("unix:here"), 1, f"calls to a Unix socket, rows {counts}")
+
+
+@tests.add
+def a_socket_has_the_peer_of_each_call():
+    recording, _ = record("connected twice", """
+import socket
+a = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); a.bind(("127.0.0.2", 5301))
+b = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); b.bind(("127.0.0.3", 5302))
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("127.0.0.2", 5301)); [s.send(b"a") for i in range(3)]
+s.connect(("127.0.0.3", 5302)); [s.send(b"b") for i in range(5)]
+""")
+    first, second = "127.0.0.2:5301", "127.0.0.3:5302"
+    peers = [peer_of(span) for span in spans(recording, "connect", "sendto")]
+    equal(peers, [first] * 4 + [second] * 6, "peers of connects and sends")
+    counts = {key: row["count"] for key, row in rows(recording, "peer").items()}
+    equal(counts[first], 4, "calls to the first peer")
+    check(counts[second] >= 6, f"calls to the second peer, and those of the end: {counts}")
+
+
+@tests.add
+def a_connect_without_success_has_its_peer():
+    recording, _ = record("refused", REFUSED)
+    calls = spans(recording, "connect")
+    refused = [span for span in calls if span["attributes"].get("error.type") == "ECONNREFUSED"]
+    equal([peer_of(span).split(":")[0] for span in refused], ["127.0.0.4"], "refused")
+    waiting = [span for span in calls if "result" not in span["attributes"]]
+    equal([peer_of(span).split(":")[0] for span in waiting], ["127.0.0.5"], "open at the end")
+    polls = [span for span in spans(recording, "poll") if span["attributes"].get("result") == 0]
+    equal([peer_of(span).split(":")[0] for span in polls], ["127.0.0.5"], "time-out of a poll")
+    total = {key.split(":")[0]: row["total_ns"] for key, row in rows(recording, "peer").items()}
+    check(total["127.0.0.5"] > 4e8, f"time of the peer that does not answer: {total}")
+
+
+REFUSED = """
+import os, signal, socket, time
+taken = socket.socket(); taken.bind(("127.0.0.4", 0))  # and does not listen
+try: socket.create_connection(taken.getsockname())
+except ConnectionRefusedError: pass
+full = socket.socket(); full.bind(("127.0.0.5", 0)); full.listen(0)
+keep = [socket.socket() for i in range(3)]
+for s in keep: s.setblocking(False); s.connect_ex(full.getsockname())
+late = socket.socket(); late.settimeout(0.2)
+try: late.connect(full.getsockname())
+except TimeoutError: pass
+if os.fork() == 0:
+    signal.alarm(5)
+    socket.socket().connect(full.getsockname())
+time.sleep(0.4)
+"""
+
+
+@tests.add
+def calls_that_take_a_path_count_for_it():
+    recording, folder = record("paths", """
+import os
+open("x", "w").close()
+for i in range(6): os.stat("x")
+os.rename("x", "y")
+for i in range(3):
+    try: os.stat("nowhere")
+    except FileNotFoundError: pass
+os.unlink("y")
+""")
+    calls = rows_of_pair(recording, f"{folder}/x")
+    equal(sum(calls.get(name, 0) for name in ("stat", "newfstatat", "statx", "fstat")), 7,
+          "stats of x, one of them of its descriptor")
+    equal((calls.get("openat"), calls.get("rename")), (1, 1), f"calls of x: {calls}")
+    equal(rows_of_pair(recording, f"{folder}/y").get("unlink"), 1, "unlink of y")
+    nowhere = rows(recording, "file")[f"{folder}/nowhere"]
+    equal((nowhere["count"], nowhere["errors"]), (3, 3), "stats of what is not there")
+
+
 tests.run()

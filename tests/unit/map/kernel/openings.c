@@ -18,6 +18,8 @@
 #define SOCKETS 3
 #define PEERS 4
 #define CALL_READ 0
+#define CALL_STAT 4
+#define CALL_SENDTO 44
 
 union any_record {
 	struct record_head head;
@@ -26,6 +28,8 @@ union any_record {
 	struct record_syscall syscall;
 	struct record_switch sw;
 	struct record_socket socket;
+	struct record_path path;
+	struct record_peer peer;
 };
 
 struct world {
@@ -138,6 +142,46 @@ static void sends(struct world *w, int process)
 	w->peers_truth[w->peers[s] - 1]++;
 }
 
+/* The call follows its details by the same thread, at once or a moment later. */
+static void calls_named(struct world *w, struct record_head of, u16 nr, struct file_ref file)
+{
+	struct record_syscall *r = &emit(w, RECORD_syscall, 0)->syscall;
+
+	r->head.tid = of.tid;
+	r->head.pid = of.pid;
+	r->nr = nr;
+	r->arg0 = 77;
+	r->file = file;
+	r->duration_ns = r->head.time_ns - (of.time_ns - 3);
+	r->result = 1;
+}
+
+static void stats(struct world *w, int process)
+{
+	struct record_path *r = &emit(w, RECORD_path, process)->path;
+	int name = (int)chance(w, NAMES);
+
+	r->call_ns = r->head.time_ns - 3;
+	r->nr = CALL_STAT;
+	r->path_len = (u16)snprintf(r->path, sizeof(r->path), "/name/%d", name);
+	calls_named(w, r->head, CALL_STAT, (struct file_ref){0});
+	w->files_truth[name]++;
+}
+
+static void sends_to(struct world *w, int process)
+{
+	struct record_peer *r = &emit(w, RECORD_peer, process)->peer;
+	struct file_ref file = {.key = 50 + chance(w, SOCKETS), .kind = FILE_KIND_udp};
+	int peer = (int)chance(w, PEERS);
+
+	r->call_ns = r->head.time_ns - 3;
+	r->file = file;
+	r->family = 2;
+	r->port = (u16)(peer + 1);
+	calls_named(w, r->head, CALL_SENDTO, file);
+	w->peers_truth[peer]++;
+}
+
 static void connects(struct world *w, int process)
 {
 	int s = (int)chance(w, SOCKETS);
@@ -182,8 +226,9 @@ static void ends(struct world *w, int process)
 static void world_make(struct world *w, u64 seed, int steps)
 {
 	static void (*const does[])(struct world *, int) = {
-		opens, opens, opens, copies, closes, closes, reads,    reads, reads,
-		reads, reads, reads, sends,  sends,  sends,  connects, forks, ends};
+		opens, opens, opens, copies, closes,   closes,	reads, reads,
+		reads, reads, reads, reads,  sends,    sends,	sends, connects,
+		forks, ends,  stats, stats,  sends_to, sends_to};
 
 	*w = (struct world){.random = seed, .now = 1000, .alive[0] = true};
 	for (int fd = 0; fd < FDS; fd += 2) {

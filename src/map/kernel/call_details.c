@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "map/kernel/call_details.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/order.h"
+#include "map/fact/path.h"
+#include "map/fact/peer.h"
+#include "map/partial.h"
+
+/* ---- the list of a thread ---- */
+
+static struct call_details *details_of(struct details *d, u32 tid)
+{
+	struct call_details *c = map_get(&d->index, tid);
+
+	if (c)
+		return c;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->tid = tid;
+	if (vec_push(&d->list, c)) {
+		free(c);
+		return NULL;
+	}
+	return map_put(&d->index, tid, c) ? NULL : c;
+}
+
+/* The first two stay, since a life may tell its first call late; later ones make way. */
+int call_details_put(struct details *d, u32 tid, const struct call_detail *detail)
+{
+	struct call_details *c = details_of(d, tid);
+	int at = 0;
+
+	if (!c)
+		return -ENOMEM;
+	while (at < DETAILS_KEPT && c->waiting[at].call_ns)
+		at++;
+	if (at == DETAILS_KEPT) {
+		c->waiting[DETAILS_KEPT - 2] = c->waiting[DETAILS_KEPT - 1];
+		at--;
+	}
+	c->waiting[at] = *detail;
+	return 0;
+}
+
+bool call_details_take(struct partial *p, u32 tid, u64 call_ns, struct call_detail *detail)
+{
+	struct call_details *c = map_get(&p->details.index, tid);
+
+	for (int i = 0; c && i < 2 * DETAILS_KEPT; i++) {
+		if (c->waiting[i].call_ns != call_ns)
+			continue;
+		*detail = c->waiting[i];
+		c->waiting[i].call_ns = 0;
+		return true;
+	}
+	return false;
+}
+
+/* ---- records ---- */
+
+int call_details_add(struct partial *p, const struct record_head *r)
+{
+	const struct record_path *path = (const void *)r;
+	struct call_detail detail = {0};
+
+	if (p->options.state_only)
+		return 0;
+	if (r->kind == RECORD_peer) {
+		detail.peer = peer_of_record((const void *)r, &p->facts.texts);
+		detail.call_ns = detail.peer.call_ns;
+	} else {
+		if (path->flags & (PATH_SECOND | PATH_FROM_FD | PATH_BEGINS_CUT))
+			return 0;
+		detail.call_ns = path->call_ns;
+		detail.path = path_text(&p->facts.texts, path);
+		if (!detail.path)
+			return -ENOMEM;
+	}
+	return detail.call_ns ? call_details_put(&p->details, r->tid, &detail) : 0;
+}
+
+/* ---- merge ---- */
+
+int call_details_merge(struct details *left, struct details *right)
+{
+	for (size_t i = 0; i < right->list.count; i++) {
+		const struct call_details *from = right->list.data[i];
+		struct call_details *to = details_of(left, from->tid);
+
+		if (!to)
+			return -ENOMEM;
+		memcpy(to->waiting + DETAILS_KEPT, from->waiting,
+		       DETAILS_KEPT * sizeof(from->waiting[0]));
+	}
+	return 0;
+}
+
+static int detail_compare(const void *a, const void *b)
+{
+	const struct call_detail *x = a, *y = b;
+
+	COMPARE(x->call_ns, y->call_ns);
+	COMPARE(!x->path, !y->path);
+	return 0;
+}
+
+static void details_settle(struct call_details *c)
+{
+	const int all = 2 * DETAILS_KEPT;
+	struct call_detail kept[2 * DETAILS_KEPT] = {0};
+	int count = 0;
+
+	for (int i = 0; i < all; i++)
+		if (c->waiting[i].call_ns)
+			kept[count++] = c->waiting[i];
+	memset(c->waiting, 0, sizeof(c->waiting));
+	if (!count)
+		return;
+	qsort(kept, (size_t)count, sizeof(kept[0]), detail_compare);
+	for (int i = 0; i < count; i++)
+		if (i < 2 || i >= count - 2)
+			c->waiting[i < 2 ? i : DETAILS_KEPT - (count - i)] = kept[i];
+	if (count == 3)
+		c->waiting[2] = kept[2];
+	if (count == 3)
+		c->waiting[3] = (struct call_detail){0};
+}
+
+void call_details_settle(struct details *d)
+{
+	for (size_t i = 0; i < d->list.count; i++)
+		details_settle(d->list.data[i]);
+}
+
+void call_details_free(struct details *d)
+{
+	for (size_t i = 0; i < d->list.count; i++)
+		free(d->list.data[i]);
+	vec_free(&d->list);
+	map_free(&d->index);
+}
