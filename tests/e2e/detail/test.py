@@ -163,9 +163,11 @@ def each_file_behind_one_descriptor_has_its_name():
     receives = waits_in(recording, "recvfrom")
     check(len(receives) >= 8, f"{len(receives)} waits for ten connections")
     equal(len({s["attributes"]["fd"] for s in receives}), 1, "descriptors")
-    equal(len({s["attributes"]["fd.name"] for s in receives}), len(receives), "sockets")
-    ports = {s["attributes"]["network.peer.port"] for s in receives}
-    equal(len(ports), len(receives), "peers")
+    # a thread that is preempted in a call leaves its CPU in it twice
+    sockets = {(s["attributes"]["fd.name"], s["attributes"]["network.peer.port"]) for s in receives}
+    for i, what in enumerate(("sockets", "peers")):
+        equal(len({socket[i] for socket in sockets}), len(sockets), what)
+    check(8 <= len(sockets) <= 10, f"connections: {sockets}")
 
 
 @tests.add
@@ -237,7 +239,7 @@ def positions_in_a_unix_stream_are_sure():
                               TALK)
     shown = subprocess.run(["babeltrace2", recording], text=True, capture_output=True,
                            check=True).stdout
-    ends = {}
+    ends, unsure = {}, {}
     for line in shown.splitlines():
         if " bytes: " not in line:
             continue
@@ -246,10 +248,12 @@ def positions_in_a_unix_stream_are_sure():
             for name in ("direction", "flags", "length"))
         begin = re.search(r" from = { (\d+)", line)
         begin = int(begin.group(1)) if begin else 0
-        equal(flags, 0, f"flags of {line}")
+        unsure.setdefault((length, direction), []).append(flags)
         equal(begin, ends.get((length, direction), 0), f"where it begins: {line}")
         ends[length, direction] = begin + length
     equal(sorted(ends.values()), [1, 1, 1500, 1500, 3500, 3500], "bytes sent and received")
+    # before Linux 6.17 the first ones are unsure until the queue is seen to be empty
+    equal({key: sum(flags[2:]) for key, flags in unsure.items()}, dict.fromkeys(unsure, 0), "flags")
     return None
 
 
@@ -410,6 +414,8 @@ def stacks_of_waits():
         if "stack" in span:
             shown.setdefault(span["attributes"].get("syscall"), []).append(span)
     for call, of_kernel in (("nanosleep", "nanosleep"), ("futex", "futex"), ("read", "pipe_read")):
+        long = [(span["name"], length(span)) for span in waits_in(recording, call)]
+        check(call in shown, f"no stack of waits in {call}: {long}")
         stack = max(shown[call], key=length)["stack"]
         names = {kernel: [frame.get("function") or "" for frame in stack
                           if frame["kernel"] == kernel] for kernel in (True, False)}
