@@ -12,6 +12,7 @@
 struct feed {
 	char *dir; /* owned */
 	bool remove;
+	struct sum_choice sums;
 	char *newest; /* owned: the path of the last chunk that was answered; NULL: none yet */
 	struct notice notice;
 	struct recording_checkpoint checkpoint; /* the state at the end of that chunk */
@@ -74,6 +75,7 @@ int feed_open(struct feed **out, const struct feed_options *options, struct erro
 	if (!f)
 		return error_set(e, ENOMEM, "cannot follow %s", options->dir);
 	f->remove = options->remove;
+	f->sums = options->sums;
 	f->notice = options->notice;
 	f->dir = strdup(options->dir);
 	if (!f->dir)
@@ -87,6 +89,7 @@ int feed_next(struct feed *f, struct source *out, struct error *e)
 	struct source_options from = {.dirs = dirs,
 				      .dirs_count = 1,
 				      .more = true,
+				      .sums = f->sums,
 				      .notice = f->notice,
 				      .after = f->newest,
 				      .checkpoint = f->checkpoint.data ? &f->checkpoint : NULL};

@@ -14,6 +14,7 @@ struct feed;
 struct feed_options {
 	const char *dir; /* the recording; copied */
 	bool remove;	 /* delete each chunk after its answer; the recording is new and empty */
+	struct sum_choice sums; /* what the sums of the answers tell apart */
 	struct notice notice;
 };
 

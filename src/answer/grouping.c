@@ -139,6 +139,7 @@ struct filling {
 	struct filter_use filter;
 	bool peers;		/* connections are counted */
 	struct map connections; /* hash of a row and a connection -> PRESENT */
+	struct map reused;	/* pids that several processes had -> PRESENT */
 	struct key_value values[2];
 };
 
@@ -364,6 +365,27 @@ static int spans_fill(struct filling *f, const struct partial *p)
 	return err;
 }
 
+/* Finds the pids that the kernel gave to another process in the time of the partial. */
+static int reused_find(struct filling *f, const struct partial *p)
+{
+	struct map until = {0}; /* pid -> until when the first process that had it did */
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count && !err; i++) {
+		const struct life *l = p->lives.data[i];
+		u32 pid = lives_beside(p, l) ? 0 : life_process(p, l);
+		u64 held = pid ? query_held_until(p, pid, l->origin_ns) | 1 : 0; /* never NULL */
+		void *first = pid ? map_get(&until, pid) : NULL;
+
+		if (pid && !first)
+			err = map_put(&until, pid, (void *)(uintptr_t)held);
+		else if (pid && first != (void *)(uintptr_t)held)
+			err = map_put(&f->reused, pid, PRESENT);
+	}
+	map_free(&until);
+	return err;
+}
+
 static int sums_fill(struct filling *f, const struct partial *p, const struct sums *sums,
 		     enum subject_kind kind, int (*add)(struct filling *f, struct subject *s))
 {
@@ -378,7 +400,8 @@ static int sums_fill(struct filling *f, const struct partial *p, const struct su
 				    .time_ns = UINT64_MAX,
 				    .at_ns = UINT64_MAX,
 				    .sum = sum,
-				    .part = -1};
+				    .part = -1,
+				    .reused = sum->pid && map_get(&f->reused, sum->pid)};
 
 		if (kind == OF_CALL)
 			s.call = sum->key & SUM_CALL_MASK;
@@ -446,8 +469,10 @@ static int groups_fill(struct rows *out, const struct partial *p, const struct g
 			    .parts = has_key(by, "cause"),
 			    .peers = has_key(by, "peer"),
 			    .filter = {.filter = &by->filter}};
-	int err = 0;
+	int err = grouping_sums(by).by & SUM_BY_PROCESS ? reused_find(&f, p) : 0;
 
+	if (err)
+		goto done;
 	switch (by->of) {
 	case OF_LIFE:
 		err = lives_fill(&f, p);
@@ -459,19 +484,26 @@ static int groups_fill(struct rows *out, const struct partial *p, const struct g
 		err = sums_fill(&f, p, &p->calls, OF_CALL, sum_add);
 		break;
 	case OF_WAIT:
-		return sums_fill(&f, p, &p->waits, OF_WAIT, sum_add);
+		err = sums_fill(&f, p, &p->waits, OF_WAIT, sum_add);
+		goto done;
 	case OF_BLOCK:
-		return sums_fill(&f, p, &p->blocks, OF_BLOCK, sum_add);
+		err = sums_fill(&f, p, &p->blocks, OF_BLOCK, sum_add);
+		break;
 	case OF_COST:
-		return fill_overhead(out, p);
+		err = fill_overhead(out, p);
+		break;
 	case OF_EVENT:
-		return sums_fill(&f, p, &p->events.counts, OF_EVENT, sum_add);
+		err = sums_fill(&f, p, &p->events.counts, OF_EVENT, sum_add);
+		break;
 	case OF_FUNCTION:
-		return functions_fill(&f, p);
+		err = functions_fill(&f, p);
+		break;
 	}
 	if (!err && f.parts)
 		err = sums_fill(&f, p, &p->waits, OF_WAIT, wait_count);
+done:
 	map_free(&f.connections);
+	map_free(&f.reused);
 	return err;
 }
 

@@ -49,6 +49,7 @@ struct subject {
 	const struct profile_function *function; /* OF_FUNCTION */
 	u64 call;				 /* OF_CALL, OF_WAIT: SUM_CALL_* */
 	int part;				 /* enum split_part; -1: all of its time */
+	bool reused; /* a sum whose pid several processes had: it tells of none of them */
 };
 
 #define KEY_TEXT_BYTES 4096

@@ -12,13 +12,21 @@
 #include "map/fact/query.h"
 
 #define NONE "(none)"
+#define REUSED "(several processes)"
+
+/* A sum of a pid that several processes had names none of them. */
+static bool tell_reused(struct key_value *value)
+{
+	value->text = REUSED;
+	return true;
+}
 
 bool key_tell_process(const struct subject *s, struct key_value *value)
 {
 	snprintf(value->identity_buffer, sizeof(value->identity_buffer), "%u %" PRIu64, s->pid,
 		 s->time_ns);
 	value->identity = value->identity_buffer;
-	value->text = name_comm(s->p, s->pid, s->time_ns);
+	value->text = s->reused ? REUSED : name_comm(s->p, s->pid, s->time_ns);
 	return true;
 }
 
@@ -35,6 +43,8 @@ int key_describe_process(struct rows *rows, const struct subject *s, struct row 
 	int err;
 
 	row->pid = s->pid;
+	if (s->reused)
+		return 0;
 	row->process = name_comm(s->p, s->pid, s->time_ns);
 	err = name_keep(rows, name_program(s->p, s->pid, s->time_ns, text, sizeof(text)),
 			&row->program);
@@ -93,12 +103,16 @@ int key_describe_thread(struct rows *rows, const struct subject *s, struct row *
 
 bool key_tell_program(const struct subject *s, struct key_value *value)
 {
+	if (s->reused)
+		return tell_reused(value);
 	value->text = name_program(s->p, s->pid, s->time_ns, value->buffer, sizeof(value->buffer));
 	return true;
 }
 
 bool key_tell_command(const struct subject *s, struct key_value *value)
 {
+	if (s->reused)
+		return tell_reused(value);
 	value->text = name_command(s->p, s->pid, s->time_ns, value->buffer, sizeof(value->buffer));
 	name_fold(value->buffer);
 	return true;
@@ -117,6 +131,8 @@ bool key_tell_container(const struct subject *s, struct key_value *value)
 {
 	const char *id = query_container(s->p, s->pid, s->time_ns);
 
+	if (s->reused)
+		return tell_reused(value);
 	value->text = id ? id : NONE;
 	return true;
 }
@@ -125,6 +141,8 @@ bool key_tell_cgroup(const struct subject *s, struct key_value *value)
 {
 	const char *path = query_cgroup(s->p, s->pid, s->time_ns);
 
+	if (s->reused)
+		return tell_reused(value);
 	value->text = path ? path : "?";
 	return true;
 }
@@ -144,6 +162,8 @@ bool key_tell_user(const struct subject *s, struct key_value *value)
 	struct passwd entry, *found = NULL;
 	char texts[1024];
 
+	if (s->reused)
+		return tell_reused(value);
 	value->text = value->buffer;
 	if (uid == USER_UNKNOWN)
 		value->text = "?";

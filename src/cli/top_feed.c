@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "answer/feed.h"
+#include "answer/grouping.h"
 #include "cli/command.h"
 #include "recorder/background.h"
 #include "recorder/control.h"
@@ -39,6 +40,23 @@ static int own_begin(struct top_feed *f, const struct top_options *o, struct err
 	return err;
 }
 
+/* What the rows that can be asked for need: a key of the screen asks for system calls. */
+static struct sum_choice sums_of(const struct top_options *o)
+{
+	const struct filter filter = filter_of(&o->filter);
+	struct sum_choice sums = {.by = SUM_BY_NOTHING};
+	struct grouping by;
+	struct error none = {0};
+
+	if (!grouping_make(&by, o->by ? o->by : "process", &filter, &none))
+		sums = grouping_sums(&by);
+	sums.pid = 0; /* the screen shows other processes as well */
+	if (o->json || o->count)
+		return sums;
+	sums.by = (sums.by & ~(u32)SUM_BY_NOTHING) | SUM_BY_CALL;
+	return sums;
+}
+
 int top_feed_open(struct top_feed **feed, const struct top_options *o, struct error *e)
 {
 	struct top_feed *f = calloc(1, sizeof(*f));
@@ -54,6 +72,7 @@ int top_feed_open(struct top_feed **feed, const struct top_options *o, struct er
 		return err;
 	from.dir = f->dir;
 	from.remove = f->own;
+	from.sums = sums_of(o);
 	return feed_open(&f->feed, &from, e);
 }
 

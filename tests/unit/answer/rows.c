@@ -151,6 +151,46 @@ TEST(a_server_is_known_by_its_connections)
 	check_peer((const u16[]){40000}, 80, 1, "127.0.0.1:81");
 }
 
+static void lives_as(struct partial *p, u64 begin_ns, const char *comm)
+{
+	struct record_fork made = {
+		.head = {.kind = RECORD_fork, .tid = 7, .pid = 7, .time_ns = begin_ns},
+		.comm_len = (u16)strlen(comm)};
+	struct record_switch dead = {
+		.head = {.kind = RECORD_switch, .tid = 7, .pid = 7, .time_ns = begin_ns + 900},
+		.state = LEAVE_dead};
+
+	memcpy(made.comm, comm, strlen(comm));
+	apply(p, &made);
+	reads(p, begin_ns + 500, &(struct file_ref){.key = 77, .kind = FILE_KIND_pipe});
+	apply(p, &dead);
+}
+
+/* Sums know a process by its number only: one that two processes had names none of them. */
+TEST(a_number_that_two_processes_had_names_neither)
+{
+	struct partial *p = partial_new(NULL);
+	struct rows rows;
+
+	lives_as(p, 1000, "first");
+	lives_as(p, 3000, "second");
+	partial_cover(p, 500, 5000);
+	CHECK_EQ(partial_finish(p), 0);
+	rows_by(&rows, p, "process");
+	CHECK_EQ(rows.rows.count, 2);
+	rows_free(&rows);
+	rows_by(&rows, p, "process,file");
+	CHECK_EQ(rows.rows.count, 1);
+	CHECK_STR(rows.rows.data[0].values[0], "(several processes)");
+	CHECK_EQ(rows.rows.data[0].count, 2);
+	CHECK(!rows.rows.data[0].process && rows.rows.data[0].pid == 7);
+	rows_free(&rows);
+	rows_by(&rows, p, "file");
+	CHECK_EQ(rows.rows.data[0].count, 2);
+	rows_free(&rows);
+	partial_free(p);
+}
+
 /* What a filter does not take is in no row. */
 TEST(filters_choose_what_rows_count)
 {
