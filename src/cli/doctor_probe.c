@@ -125,9 +125,10 @@ static int probe_symbols(struct diagnosis *d)
 		.section = "kernel", .name = "kernel symbols", .available = symbols_shown()};
 
 	return finding_add(d, f, "/proc/kallsyms%s",
-			   f.available ? ""
-				       : " shows no addresses (kptr_restrict): --stacks records "
-					 "no kernel stacks");
+			   f.available
+				   ? ""
+				   : " shows no addresses (kptr_restrict): --stacks and --sample "
+				     "record no kernel stacks");
 }
 
 /* Finds the first mount of a type of file system, with this option unless it is NULL. */
@@ -312,6 +313,10 @@ static const struct {
 	 {.stacks_min_ns = 1000000},
 	 "the call stacks of threads that wait",
 	 "no call stacks of threads that wait"},
+	{"--sample",
+	 {.sample_hz = 99},
+	 "what CPUs run, with its call stacks",
+	 "no samples of what CPUs run"},
 	{"--event",
 	 {.events = &any_event, .event_count = 1},
 	 "more tracepoints, selected by name",

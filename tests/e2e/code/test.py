@@ -60,6 +60,7 @@ def check_below(stacks, names):
 @tests.add
 def functions_have_the_time_that_they_ran():
     rows = functions(recording())
+    check({"spin", "inner", "beside", "in_kernel"} <= rows.keys(), f"functions: {sorted(rows)}")
     check_time(rows["spin"]["total_ns"], "spin", 2 * MS)
     check_time(rows["inner"]["with_callees_ns"], "inner")
     check_time(rows["beside"]["with_callees_ns"], "beside")
