@@ -70,7 +70,7 @@ static int keys_read(struct grouping *made, const char *by, struct error *e)
 	return error_say(e, EINVAL,
 			 "cannot be '%s': nothing tells these two apart (a key of the process goes "
 			 "with any other key, and besides syscall,file; syscall,errno; file,cause; "
-			 "peer,cause)",
+			 "peer,cause; lock,waker)",
 			 by);
 }
 

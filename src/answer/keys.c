@@ -34,6 +34,8 @@ const struct key key_table[] = {
 	 NULL},
 	{"waker", "thread that ended waits", OF_WAIT, OF_WAIT, SUM_BY_WAKER, false, key_tell_waker,
 	 NULL},
+	{"lock", "lock that was waited for", OF_WAIT, OF_WAIT,
+	 SUM_BY_CALL | SUM_BY_FILE | SUM_BY_PROCESS, false, key_tell_lock, NULL},
 	{"device", "disk", OF_BLOCK, OF_BLOCK, SUM_BY_DEVICE, false, key_tell_device, NULL},
 	{"event", "kernel event", OF_EVENT, OF_EVENT, SUM_BY_NOTHING, false, key_tell_event, NULL},
 	{"function", "function", OF_FUNCTION, OF_FUNCTION, SUM_BY_NOTHING, false, key_tell_function,
@@ -44,10 +46,8 @@ const struct key key_table[] = {
 
 /* Pairs without a key of the process, in either order. */
 static const char *const pairs[][2] = {
-	{"syscall", "file"},
-	{"syscall", "errno"},
-	{"file", "cause"},
-	{"peer", "cause"},
+	{"syscall", "file"}, {"syscall", "errno"}, {"file", "cause"},
+	{"peer", "cause"},   {"lock", "waker"},
 };
 
 const struct key *key_find(const char *text, size_t length)

@@ -112,6 +112,24 @@ bool key_tell_waker(const struct subject *s, struct key_value *value)
 	return true;
 }
 
+/* Locks are told apart by their address, which belongs to a process. */
+bool key_tell_lock(const struct subject *s, struct key_value *value)
+{
+	u16 nr = sum_call_nr(s->call);
+	bool compat = s->call & SUM_CALL_COMPAT;
+	int native = compat ? syscall_native(nr) : nr;
+	const char *name;
+
+	if (s->call & SUM_CALL_NONE || !s->sum->file.key || s->sum->file.kind ||
+	    (native != SYSCALL_NR_futex && native != SYSCALL_NR_futex_wait))
+		return false;
+	name = query_comm(s->p, s->sum->pid, UINT64_MAX);
+	snprintf(value->buffer, sizeof(value->buffer), "0x%llx of %s (%u)",
+		 (unsigned long long)s->sum->file.key, name ? name : "?", s->sum->pid);
+	value->text = value->buffer;
+	return true;
+}
+
 bool key_tell_device(const struct subject *s, struct key_value *value)
 {
 	u32 dev = (u32)s->sum->key;

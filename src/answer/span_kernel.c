@@ -10,6 +10,7 @@
 #include "answer/span_stack.h"
 #include "answer/span_waker.h"
 #include "map/fact/query.h"
+#include "map/kernel/call_sums.h"
 #include "model/file_name.h"
 #include "model/syscall_format.h"
 #include "model/uring.h"
@@ -259,9 +260,27 @@ static void wait_call(struct span_builder *b, const struct kspan *wait)
 		add_file(b, &call);
 }
 
+/* Adds what ended a wait for many, as the call itself would show it if it had waited for that. */
+static void wait_ended(struct span_builder *b, const struct kspan *k)
+{
+	const struct life_wait wait = {.mode = k->mode, .nr = k->nr, .wake = k->wake};
+	struct kspan ended = *k;
+	const char *name;
+
+	if (!wait_ended_by(&wait, &ended.file))
+		return;
+	ended.end_ns = k->wake.time_ns;
+	name = fd_name(b, &ended, -1, ended.end_ns);
+	if (name)
+		builder_string(b, "ended_by.fd.name", name);
+	if (ended.file.kind != k->file.kind || ended.file.key != k->file.key || k->visit_ns)
+		span_add_peer(b, &ended);
+}
+
 static void wait_attributes(struct span_builder *b, const struct kspan *k)
 {
 	wait_call(b, k);
+	wait_ended(b, k);
 	builder_string(b, "cause", split_part_name(k->part));
 	if (k->reason && k->reason[0])
 		builder_string(b, "cause.reason", k->reason);

@@ -24,7 +24,8 @@
 #define KEYS_HELP                                                                                  \
 	"name, service, process, thread, program,\ncommand, user, cgroup, container, host, "       \
 	"syscall,\nerrno, "                                                                        \
-	"file, peer, cause,\nwaker, device, event, function, or overhead (what recording cost)"
+	"file, peer, cause,\nwaker, lock, device, event, function, or overhead (what recording "   \
+	"cost)"
 
 static const char *const default_dirs[] = {DEFAULT_DIR};
 

@@ -36,6 +36,7 @@ static void on_wait(void *arg, const struct life *l, const struct life_wait *w)
 	if (p->options.state_only || !partial_in_range(p, w->end_ns))
 		return;
 	partial_failed(p, wait_sums_add(p, l, w));
+	partial_failed(p, call_details_wait(p, l->tid, w));
 	if (p->options.spans)
 		wait_keep(p, l, w);
 }

@@ -163,7 +163,9 @@ static void archive_waiting(struct archive *a, struct waiting_detail *w)
 	archive_u32(a, &w->tid);
 	archive_u64(a, &w->detail.call_ns);
 	archive_shared_path(a, &w->detail.path);
-	if (!w->detail.path)
+	archive_file(a, &w->detail.ended);
+	archive_time(a, &w->detail.ended_ns);
+	if (!w->detail.path && !w->detail.ended.kind)
 		archive_peer(a, &w->detail.peer);
 	if (!w->detail.call_ns)
 		archive_fail(a, -EBADMSG);

@@ -8,6 +8,7 @@
 #include "base/order.h"
 #include "map/fact/path.h"
 #include "map/fact/peer.h"
+#include "map/kernel/call_sums.h"
 #include "map/partial.h"
 
 /* ---- the list of a thread ---- */
@@ -37,8 +38,9 @@ int call_details_put(struct details *d, u32 tid, const struct call_detail *detai
 
 	if (!c)
 		return -ENOMEM;
-	while (at < DETAILS_KEPT && c->waiting[at].call_ns)
-		at++;
+	while (at < DETAILS_KEPT && c->waiting[at].call_ns &&
+	       !(detail->ended.kind && c->waiting[at].call_ns == detail->call_ns))
+		at++; /* of several waits in a call the last one counts */
 	if (at == DETAILS_KEPT) {
 		c->waiting[DETAILS_KEPT - 2] = c->waiting[DETAILS_KEPT - 1];
 		at--;
@@ -82,6 +84,15 @@ int call_details_add(struct partial *p, const struct record_head *r)
 			return -ENOMEM;
 	}
 	return detail.call_ns ? call_details_put(&p->details, r->tid, &detail) : 0;
+}
+
+int call_details_wait(struct partial *p, u32 tid, const struct life_wait *w)
+{
+	struct call_detail detail = {.call_ns = w->visit_ns, .ended_ns = w->wake.time_ns};
+
+	if (!w->visit_ns || !wait_ended_by(w, &detail.ended))
+		return 0;
+	return call_details_put(&p->details, tid, &detail);
 }
 
 /* ---- merge ---- */

@@ -15,13 +15,17 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "map/fact/facts.h"
+#include "model/life.h"
 #include "record/record.h"
 
 struct partial;
 
 struct call_detail {
 	u64 call_ns;	  /* begin of the call; 0: there is none */
-	const char *path; /* not NULL: that; else the peer */
+	const char *path; /* not NULL: that; else the file or the peer */
+	/* With a kind: the file that ended its last wait, in a call that waits for many. */
+	struct file_ref ended;
+	u64 ended_ns;
 	struct fact_peer peer;
 };
 
@@ -40,6 +44,9 @@ struct details {
 
 /* A record of a path or a peer. 0 or -ENOMEM. */
 int call_details_add(struct partial *p, const struct record_head *r);
+
+/* A wait in a call is over: notes what ended it, if the call waits for many. 0 or -ENOMEM. */
+int call_details_wait(struct partial *p, u32 tid, const struct life_wait *w);
 
 /* Takes the detail of the call. False: it has none. */
 bool call_details_take(struct partial *p, u32 tid, u64 call_ns, struct call_detail *detail);

@@ -93,13 +93,49 @@ static u64 wake_key(const struct life_wake *wake)
 	       (thread ? (u64)wake->waker_tid << SUM_WAIT_TID_SHIFT : 0);
 }
 
+bool wait_ended_by(const struct life_wait *w, struct file_ref *file)
+{
+	const struct life_wake *wake = &w->wake;
+	int nr = w->mode & MODE_COMPAT ? syscall_native(w->nr) : w->nr;
+
+	if (!wait_is_in_call(w) || !wake->has || !wake->file.kind)
+		return false;
+	if (wake->file.kind == FILE_KIND_unix && wake->context == WAKE_task)
+		return false;
+	switch (nr) {
+	case SYSCALL_NR_epoll_wait:
+	case SYSCALL_NR_epoll_pwait:
+	case SYSCALL_NR_epoll_pwait2:
+	case SYSCALL_NR_poll:
+	case SYSCALL_NR_ppoll:
+	case SYSCALL_NR_select:
+	case SYSCALL_NR_pselect6:
+	case SYSCALL_NR_io_uring_enter:
+		*file = wake->file;
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* The use of the file of a wait. Of its call only the first argument is known. */
 static struct file_use wait_use(const struct life *l, const struct life_wait *w)
 {
 	u8 abi_flags = w->mode & MODE_COMPAT ? SYSCALL_COMPAT : 0;
+	struct file_ref ended;
 
+	if (wait_ended_by(w, &ended))
+		return (struct file_use){ended, l->pid, -1, w->wake.time_ns};
 	return (struct file_use){w->file, l->pid, call_fd(abi_flags, w->nr, &w->arg0, 1),
 				 w->begin_ns};
+}
+
+/* Whether it waits in a futex call: its file is none, with the address of the lock as the key. */
+static bool wait_is_for_lock(const struct life_wait *w)
+{
+	int nr = w->mode & MODE_COMPAT ? syscall_native(w->nr) : w->nr;
+
+	return nr == SYSCALL_NR_futex || nr == SYSCALL_NR_futex_wait;
 }
 
 static int sum_of_wait(struct partial *p, const struct life *l, const struct life_wait *w,
@@ -112,6 +148,10 @@ static int sum_of_wait(struct partial *p, const struct life *l, const struct lif
 	if (sums_tell(p, SUM_BY_CALL))
 		of->key = (in_call ? call_key(w->nr, w->mode & MODE_COMPAT) : SUM_CALL_NONE)
 			  << SUM_WAIT_CALL_SHIFT;
+	if (in_call && wait_is_for_lock(w)) {
+		of->file.key = sums_tell(p, SUM_BY_FILE) ? w->arg0 : 0;
+		return 0;
+	}
 	return in_call ? file_of_sum(p, &use, of) : 0;
 }
 
@@ -125,7 +165,7 @@ static int call_wait_add(struct partial *p, const struct life *l, const struct l
 	const struct file_use use = wait_use(l, w);
 	const struct call_sum call = {.key = call_key(w->nr, w->mode & MODE_COMPAT),
 				      .pid = l->pid,
-				      .file = &w->file,
+				      .file = &use.file,
 				      .fd = use.fd,
 				      .begin_ns = use.time_ns};
 	struct sum_of of;

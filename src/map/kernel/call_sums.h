@@ -80,6 +80,12 @@ bool sums_choose(const struct partial *p, u32 pid, u32 tid);
 /* False for exit and exit_group, which are no spans. */
 bool call_returns(u16 nr, bool compat);
 
+/*
+ * Whether a wait was in a call that waits for many files or sockets (poll, epoll_wait), and one of
+ * them is known to have ended it. A Unix socket may be the other end of the one that was ready.
+ */
+bool wait_ended_by(const struct life_wait *w, struct file_ref *file);
+
 /* A call or request to be counted. */
 struct call_sum {
 	u64 key;   /* SUM_CALL_* */

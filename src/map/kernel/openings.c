@@ -222,9 +222,12 @@ int opening_named(struct partial *p, const struct file_use *use, const struct ca
 		  struct sum_of *of)
 {
 	struct fact_socket socket = peer_socket(&detail->peer);
+	const struct file_use ended = {detail->ended, use->pid, -1, detail->ended_ns};
 	struct opening o = {.kind = OPENING_PATH, .path = detail->path};
 	int err = 0;
 
+	if (detail->ended.kind)
+		return opening_of(p, &ended, of);
 	if (!detail->path) {
 		o.kind = OPENING_SOCKET;
 		o.socket = use->file.key;

@@ -189,4 +189,52 @@ os.unlink("y")
     equal((nowhere["count"], nowhere["errors"]), (3, 3), "stats of what is not there")
 
 
+@tests.add
+def a_wait_for_many_is_for_the_socket_that_ended_it():
+    recording, _ = record("epoll", """
+import os, select, socket, time
+l = socket.socket(); l.bind(("127.0.0.6", 0)); l.listen()
+if os.fork() == 0:
+    a, _ = l.accept()
+    while a.recv(9): time.sleep(0.05); a.send(b"x")
+    os._exit(0)
+c = socket.create_connection(l.getsockname())
+p = select.epoll(); p.register(c, select.EPOLLIN)
+took = 0
+for i in range(8):
+    c.send(b"x"); begin = time.monotonic_ns(); p.poll(); took += time.monotonic_ns() - begin
+    c.recv(9)
+open("took", "w").write(str(took))
+""")
+    with open(os.path.join(fathom.path("epoll-work"), "took"), encoding="ascii") as file:
+        took = int(file.read())
+    calls = spans(recording, "epoll_wait")
+    equal(len(calls), 8, "calls of epoll_wait")
+    waited = [row for key, row in rows(recording, "peer").items() if key.startswith("127.0.0.6:")]
+    equal(len(waited), 1, "rows of the server")
+    total = waited[0]["time"]
+    slept = total["network_ns"] + total["ipc_ns"] + total["runnable_ns"]
+    check(abs(slept - took) < 0.02 * took, f"waited {slept} ns, the program says {took}")
+    waits = [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]
+             if span["parent_id" if "parent_id" in span else "span_id"] in
+             {call["span_id"] for call in calls} and span["kind"] == "wait"]
+    ended = [span for span in waits if span["attributes"].get("network.peer.address") == "127.0.0.6"]
+    check(len(ended) >= 8, f"waits that a socket ended: {len(ended)} of {len(waits)}")
+
+
+@tests.add
+def waits_for_a_futex_are_told_apart_by_its_address():
+    recording, _ = record("locks", """
+import threading, time
+locks = [threading.Lock() for i in range(2)]
+def take(lock): lock.acquire()
+for lock, seconds in zip(locks, (0.1, 0.2)):
+    lock.acquire(); t = threading.Thread(target=take, args=[lock]); t.start()
+    time.sleep(seconds); lock.release(); t.join()
+""")
+    long = [row for key, row in rows(recording, "lock").items() if row["total_ns"] > 8e7]
+    check(len(long) >= 2, f"rows of locks: {rows(recording, 'lock').keys()}")
+    check(all(row["key"].startswith("0x") for row in long), "addresses of locks")
+
+
 tests.run()
