@@ -40,6 +40,7 @@ static int clock_compare(const void *a, const void *b)
 int source_describe(struct source *s)
 {
 	const typeof(s->partial->facts.clocks) *steps = &s->partial->facts.clocks;
+	struct calls_share share;
 	u64 cut = 0;
 	int err = frames_count_cut(s->partial, &cut);
 
@@ -52,6 +53,9 @@ int source_describe(struct source *s)
 		qsort(s->clocks.data, s->clocks.count, sizeof(*s->clocks.data), clock_compare);
 	s->view.lost.damaged += s->partial->left_out;
 	s->view.filters = partial_filters(s->partial, s->from_ns, s->to_ns);
+	share = partial_calls_share(s->partial, s->from_ns, s->to_ns);
+	s->view.recorded_ns = share.recorded_ns;
+	s->view.calls_ns = share.calls_ns;
 	s->view.steal_ns = s->partial->steal_ns;
 	cost_view_of(s->partial, &s->view.cost);
 	s->view.cpu_ns = s->recorded_ns * s->partial->cpus;

@@ -184,7 +184,7 @@ static int row_begin(struct filling *f, const struct subject *s, struct row *row
 		return -ENOMEM;
 	if (f->by->of == OF_LIFE || f->parts || f->by->of == OF_WAIT)
 		row->absent |= ROW_NO_ERRORS;
-	if (f->by->of == OF_CALL && partial_filters(s->p, 0, UINT64_MAX) & FILTER_CALLS)
+	if (f->by->of == OF_CALL && partial_calls_are_waits(s->p))
 		row->absent |= ROW_NO_ERRORS; /* a wait does not tell, a call does */
 	if (f->by->of == OF_LIFE && !f->parts)
 		row->absent |= ROW_OF_LIVES;

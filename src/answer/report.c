@@ -54,6 +54,8 @@ static int rows_make(struct rows *rows, const struct sources *sources, const str
 	*rows = (struct rows){.source_host = one->host, .profile = choice->profile};
 	err = sources->several ? hosts_fill(rows, sources, by, choice->profile)
 			       : rows_fill(rows, one->partial, by, NULL);
+	if (!err && choice->scale && by->of == OF_CALL)
+		rows_scale(rows, sources->view.recorded_ns, sources->view.calls_ns);
 	return err ? err : rows_finish(rows, choice->sort);
 }
 
@@ -93,7 +95,8 @@ int report_make(struct report *out, struct rows *rows, const struct sources *sou
 		return err;
 	sort = choice->sort ? choice->sort : by.sort;
 	err = rows_make(rows, sources, &by,
-			&(struct report_choice){.sort = sort, .profile = choice->profile});
+			&(struct report_choice){
+				.sort = sort, .scale = choice->scale, .profile = choice->profile});
 	if (err)
 		return err;
 	*out = (struct report){.by = choice->by ? choice->by : by.keys[0]->name,

@@ -34,6 +34,8 @@ struct report_choice {
 		*by; /* a key, or two, as grouping_make() reads; NULL: what suits the recording */
 	const char *sort; /* NULL: the default of the grouping */
 	size_t limit;	  /* at most so many rows; 0: all */
+	/* Scale rows of calls from the time in which calls were recorded to all of the time. */
+	bool scale;
 	struct filter filter;
 	const struct profile_choice *profile; /* of rows of functions; NULL: what ran on CPUs */
 };

@@ -290,6 +290,34 @@ int rows_merge(struct rows *into, const struct rows *more)
 	return err;
 }
 
+static uint64_t scaled(uint64_t value, uint64_t all_ns, uint64_t part_ns)
+{
+	return (uint64_t)(((unsigned __int128)value * all_ns + part_ns / 2) / part_ns);
+}
+
+void rows_scale(struct rows *rows, uint64_t all_ns, uint64_t part_ns)
+{
+	if (!part_ns || part_ns >= all_ns)
+		return;
+	for (size_t i = 0; i < rows->groups.count; i++) {
+		struct row *r = &rows->groups.data[i]->row;
+
+		r->count = scaled(r->count, all_ns, part_ns);
+		r->errors = scaled(r->errors, all_ns, part_ns);
+		r->read_bytes = scaled(r->read_bytes, all_ns, part_ns);
+		r->written_bytes = scaled(r->written_bytes, all_ns, part_ns);
+		for (size_t k = 0; k < rows->groups.data[i]->errnos.count; k++) {
+			struct row_errno *e = &rows->groups.data[i]->errnos.data[k];
+
+			e->count = scaled(e->count, all_ns, part_ns);
+		}
+		for (int part = 0; part < SPLIT_PARTS_COUNT; part++)
+			r->time.ns[part] = (int64_t)scaled((uint64_t)r->time.ns[part], all_ns,
+							   part_ns);
+		r->total_ns = (uint64_t)split_total(&r->time);
+	}
+}
+
 int rows_finish(struct rows *rows, const char *sort)
 {
 	const struct sort *order = NULL;

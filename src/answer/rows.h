@@ -98,6 +98,12 @@ struct rows {
 int rows_merge(struct rows *into, const struct rows *more);
 
 /*
+ * Multiplies counts and times of rows, as if the part_ns in which they were counted were all of
+ * all_ns. Quantiles stay as they are. Does nothing if part_ns is 0 or all of it.
+ */
+void rows_scale(struct rows *rows, uint64_t all_ns, uint64_t part_ns);
+
+/*
  * The last step: makes rows->rows of the sums, with quantiles, sorted. `sort` is "cpu", "total",
  * "callees", "count", "errors", "p50", "p95", "p99", "max" or "key". Equal rows are sorted by key,
  * service, host, process and thread. It can be called again after a merge. 0, -EINVAL for an

@@ -88,6 +88,10 @@ void source_write_json(struct json *j, const struct source_view *source)
 	lost_write_json(j, &source->lost);
 	if (source->filters & FILTER_CALLS)
 		json_string(j, "detail", "waits");
+	if (source->filters & FILTER_CALLS && source->calls_ns) {
+		json_u64(j, "calls_ns", source->calls_ns);
+		json_u64(j, "recorded_ns", source->recorded_ns);
+	}
 	json_u64(j, "incomplete", source->incomplete);
 	missing_write_json(j, source->missing);
 	json_array_begin(j, "gaps");

@@ -52,8 +52,10 @@ struct source_view {
 	const struct gap_view *gaps;
 	size_t gaps_count;
 	unsigned int filters; /* FILTER_* of record.h: records left out on request */
-	uint64_t steal_ns;    /* time of CPUs that the hypervisor took away, within the range */
-	uint64_t cpu_ns;      /* the recorded time times the number of CPUs; 0 if not known */
+	/* What was recorded of the range, of all hosts together, and with calls. */
+	uint64_t recorded_ns, calls_ns;
+	uint64_t steal_ns; /* time of CPUs that the hypervisor took away, within the range */
+	uint64_t cpu_ns;   /* the recorded time times the number of CPUs; 0 if not known */
 	struct cost_view cost;
 };
 

@@ -127,6 +127,8 @@ static int source_join(struct sources *out, const struct source *source)
 	lost_add(&to->lost, &from->lost);
 	to->incomplete += from->incomplete;
 	to->filters |= from->filters;
+	to->recorded_ns += from->recorded_ns;
+	to->calls_ns += from->calls_ns;
 	to->steal_ns += from->steal_ns;
 	to->cpu_ns += from->cpu_ns;
 	to->cost.programs_ns += from->cost.programs_ns;

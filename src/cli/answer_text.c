@@ -56,7 +56,7 @@ static void missing_write_text(const struct terminal *t, const char *names)
 
 void source_write_text(const struct terminal *t, const struct source_view *source)
 {
-	char text[UNITS_TEXT_BYTES];
+	char text[UNITS_TEXT_BYTES], part[UNITS_TEXT_BYTES];
 
 	lost_write_text(t, &source->lost);
 	if (source->incomplete)
@@ -73,7 +73,15 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 			units_format_ns((int64_t)(gap->to_ns - gap->from_ns), text), gap->from_ns,
 			gap->to_ns);
 	}
-	if (source->filters & FILTER_CALLS)
+	if (source->filters & FILTER_CALLS && source->calls_ns)
+		terminal_sentence(t, "detail: ",
+				  "calls and page faults were recorded in %s of %s (%.2g %% of the "
+				  "time): rows of calls are of that part, unless 'report --scale' "
+				  "scales them to all of it; in the rest, cpu is user and kernel",
+				  units_format_ns((int64_t)source->calls_ns, part),
+				  units_format_ns((int64_t)source->recorded_ns, text),
+				  100 * (double)source->calls_ns / (double)source->recorded_ns);
+	else if (source->filters & FILTER_CALLS)
 		terminal_sentence(t, "detail: ",
 				  "waits only, in all or some of the time (--detail waits): a call "
 				  "counts once for each wait in it, calls without a wait and page "

@@ -107,7 +107,7 @@ int chunks_options_check(void *options, const struct operands *operands, struct 
 
 #define AT(field) offsetof(struct report_options, field)
 const char report_usage[] =
-	"[DIR|FILE...] [--by KEYS] [--sort KEY] [--from T] [--to T] [--limit N]\n"
+	"[DIR|FILE...] [--by KEYS] [--sort KEY] [--from T] [--to T] [--limit N] [--scale]\n"
 	"       [--flame FILE | --folded] [--of LIST]\n"
 	"       [--pid PIDS] [--tid TID] [--program NAME] [--command GLOB] [--service NAME]\n"
 	"       [--name GLOB] [--cgroup PATH] [--file GLOB] [--peer GLOB] [--syscall LIST]\n"
@@ -136,6 +136,9 @@ const struct option report_option_table[] = {
 	{"name", 0, "GLOB", "only spans whose name matches", NULL,
 	 FILTER_OPTION(report_options, name), option_text},
 	{"limit", 0, "N", "at most so many rows", NULL, AT(limit), option_count},
+	{"scale", 0, NULL,
+	 "scale rows of calls to all of the time, where calls were\nrecorded in a part of it", NULL,
+	 AT(scale), option_flag},
 	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
 	{"threads", 0, "N", THREADS_HELP, NULL, AT(threads), option_count},
 	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
@@ -196,6 +199,8 @@ int top_options_check(void *options, const struct operands *operands, struct err
 		err = error_say(e, EINVAL,
 				"the recorder of %s has chosen the level: leave out --detail",
 				o->dir);
+	if (!err && o->detail.calls_ns)
+		err = error_say(e, EINVAL, "--detail calls=TIME/TIME is for 'fathom record'");
 	if (!o->detail.given)
 		o->detail.waits = !o->pids.count && !o->cgroups.count;
 	if (o->once)

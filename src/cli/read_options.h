@@ -58,6 +58,7 @@ struct report_options {
 	struct time_point to;
 	struct filter_options filter;
 	uint64_t limit; /* rows; 0: all */
+	bool scale;	/* rows of calls, to the time in which no calls were recorded, too */
 	int boot;
 	uint64_t threads;  /* that read chunks; 0: one for each CPU */
 	const char *flame; /* write a flame graph to this file; NULL: no */

@@ -166,6 +166,8 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	r->spans_only = o->spans_only;
 	r->no_calls = o->detail.waits;
 	r->no_bytes = o->detail.waits && !o->detail.bytes;
+	r->calls_ns = o->detail.calls_ns;
+	r->calls_every_ns = o->detail.every_ns;
 	r->stacks_min_ns = o->stacks.min_ns;
 	r->sample_hz = o->sample.hz;
 	r->stack_bytes = o->stacks.bytes > o->sample.bytes ? o->stacks.bytes : o->sample.bytes;

@@ -38,11 +38,16 @@ void record_begin_print(FILE *file, const struct record_options *o, const struct
 {
 	bool host = record_options_host(o, operands);
 	const struct option_detail *detail = &o->detail;
+	char calls[UNITS_TEXT_BYTES], every[UNITS_TEXT_BYTES];
 
 	if (operands->command && !host && (detail->given || !(detail->waits || detail->raised)))
 		return;
 	fprintf(file, "fathom: recording %s of %s%s", detail->waits ? "waits" : "calls",
 		scope_text(o, operands), o->flight ? " in memory" : "");
+	if (detail->calls_ns)
+		fprintf(file, ", and calls for %s in each %s",
+			units_format_ns((int64_t)detail->calls_ns, calls),
+			units_format_ns((int64_t)detail->every_ns, every));
 	end_print(file, o, operands);
 	if (detail->raised)
 		fprintf(file, "; calls, not waits alone, because --syscalls is given");

@@ -157,16 +157,54 @@ int option_syscalls(void *field, const char *text, struct error *e)
 	return 0;
 }
 
+/* Reads "1s/30s": calls for a second in each half minute. */
+static int detail_window(struct option_detail *detail, const char *text, struct error *e)
+{
+	const char *slash = strchr(text, '/');
+	char window[32];
+	int err;
+
+	if (!slash || (size_t)(slash - text) >= sizeof(window))
+		return error_say(e, EINVAL, "has no two times in calls=TIME/TIME, like 1s/30s");
+	memcpy(window, text, (size_t)(slash - text));
+	window[slash - text] = '\0';
+	err = option_duration(&detail->calls_ns, window, e);
+	err = err ? err : option_duration(&detail->every_ns, slash + 1, e);
+	if (!err && detail->calls_ns >= detail->every_ns)
+		return error_say(e, EINVAL,
+				 "records calls for longer than the time in which it "
+				 "does so once");
+	return err;
+}
+
+static int detail_word(struct option_detail *detail, const char *word, struct error *e)
+{
+	if (strcmp(word, "bytes") == 0 && !detail->bytes)
+		detail->bytes = true;
+	else if (strncmp(word, "calls=", 6) == 0 && !detail->calls_ns)
+		return detail_window(detail, word + 6, e);
+	else
+		return error_say(e, EINVAL,
+				 "is none of calls, waits and waits,bytes, with calls=TIME/TIME");
+	return 0;
+}
+
 int option_detail(void *field, const char *text, struct error *e)
 {
-	struct option_detail detail = {.given = true, .waits = strcmp(text, "waits") == 0};
+	struct option_detail detail = {.given = true, .waits = strncmp(text, "waits", 5) == 0};
+	char words[96], *rest = words, *word;
+	int err = 0;
 
-	if (strcmp(text, "waits,bytes") == 0)
-		detail.waits = detail.bytes = true;
-	else if (!detail.waits && strcmp(text, "calls") != 0)
+	if ((!detail.waits && strcmp(text, "calls") != 0) || strlen(text) >= sizeof(words))
 		return error_say(e, EINVAL, "is none of calls, waits and waits,bytes");
-	*(struct option_detail *)field = detail;
-	return 0;
+	strcpy(words, text);
+	if (strcmp(strsep(&rest, ","), detail.waits ? "waits" : "calls") != 0)
+		return error_say(e, EINVAL, "is none of calls, waits and waits,bytes");
+	while (!err && (word = strsep(&rest, ",")))
+		err = detail_word(&detail, word, e);
+	if (!err)
+		*(struct option_detail *)field = detail;
+	return err;
 }
 
 #define STACK_BYTES_MAX (STACK_WORDS_MAX * 8)

@@ -45,6 +45,8 @@ struct option_detail {
 	bool raised; /* to calls, because --syscalls is given */
 	bool waits;  /* no calls: only the waits, each with the call that it is in */
 	bool bytes;  /* with waits: byte ranges of connections, too */
+	/* With waits: calls for so long, once in each such time; 0: never. */
+	uint64_t calls_ns, every_ns;
 };
 
 struct record_options {

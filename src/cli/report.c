@@ -57,6 +57,7 @@ static int report_run(const void *fields, const struct operands *operands, struc
 	const struct report_choice choice = {.by = o->by,
 					     .sort = o->sort,
 					     .limit = o->limit,
+					     .scale = o->scale,
 					     .filter = filter,
 					     .profile = &profile};
 	struct rows rows = {0};

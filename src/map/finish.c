@@ -298,11 +298,7 @@ static int uneven_cuts_finish(struct partial *p)
 /* Where calls were recorded at no time, the sleeps in them count in their place. */
 static int call_waits_count(struct partial *p)
 {
-	u64 from_ns = p->options.from_ns > p->from_ns ? p->options.from_ns : p->from_ns;
-	u64 to_ns = p->options.to_ns ? p->options.to_ns : p->to_ns;
-
-	if (partial_calls_share(p, from_ns, to_ns).calls_ns ||
-	    !(partial_filters(p, from_ns, to_ns) & FILTER_CALLS))
+	if (!partial_calls_are_waits(p))
 		return 0;
 	return sums_merge(&p->calls, &p->call_waits);
 }

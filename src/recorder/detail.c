@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "base/hash.h"
 #include "base/host_clock.h"
 
 #define AGAIN_NS 1000000000ull
@@ -24,9 +26,56 @@ const char *detail_name(const struct detail *d, enum capture_detail level)
 	return d->bytes ? "waits,bytes" : "waits";
 }
 
-static enum capture_detail wanted(const struct detail *d)
+void detail_windows(struct detail *d, u64 window_ns, u64 every_ns)
 {
-	return d->asked ? d->asked_for : d->own;
+	d->window_ns = window_ns;
+	d->every_ns = every_ns;
+}
+
+/* Draws the window of the time that begins at `turn_ns`. */
+static void window_draw(struct detail *d, u64 turn_ns)
+{
+	u64 random = hash_u64(turn_ns), room_ns = d->every_ns - d->window_ns;
+
+	(void)!getrandom(&random, sizeof(random), GRND_NONBLOCK);
+	d->turn_ns = turn_ns;
+	d->window_from_ns = turn_ns + random % (room_ns + 1);
+}
+
+/* A recorder that was stopped begins anew. */
+static void window_follow(struct detail *d, u64 now_ns)
+{
+	if (!d->window_ns)
+		return;
+	if (!d->turn_ns || now_ns >= d->turn_ns + 2 * d->every_ns)
+		window_draw(d, now_ns);
+	else if (now_ns >= d->turn_ns + d->every_ns)
+		window_draw(d, d->turn_ns + d->every_ns);
+}
+
+static bool window_is_open(const struct detail *d, u64 now_ns)
+{
+	return d->window_ns && d->turn_ns && now_ns >= d->window_from_ns &&
+	       now_ns < d->window_from_ns + d->window_ns;
+}
+
+static enum capture_detail wanted(const struct detail *d, u64 now_ns)
+{
+	if (d->asked)
+		return d->asked_for;
+	return window_is_open(d, now_ns) ? CAPTURE_DETAIL_CALLS : d->own;
+}
+
+/* When the window opens, closes, or the next time begins. */
+static u64 window_due_ns(const struct detail *d, u64 now_ns)
+{
+	if (!d->window_ns || !d->turn_ns)
+		return UINT64_MAX;
+	if (now_ns < d->window_from_ns)
+		return d->window_from_ns;
+	if (now_ns < d->window_from_ns + d->window_ns)
+		return d->window_from_ns + d->window_ns;
+	return d->turn_ns + d->every_ns;
 }
 
 void detail_follow(struct detail *d, u64 now_ns)
@@ -35,7 +84,8 @@ void detail_follow(struct detail *d, u64 now_ns)
 
 	if (d->asked && now_ns >= d->asked_until_ns)
 		d->asked = false;
-	if (now_ns < d->again_ns || !capture_detail_set(d->capture, wanted(d), &e))
+	window_follow(d, now_ns);
+	if (now_ns < d->again_ns || !capture_detail_set(d->capture, wanted(d, now_ns), &e))
 		return;
 	d->again_ns = now_ns + AGAIN_NS;
 	if (strcmp(e.text, d->failed.text) != 0)
@@ -43,9 +93,9 @@ void detail_follow(struct detail *d, u64 now_ns)
 	d->failed = e;
 }
 
-u64 detail_due_ns(const struct detail *d)
+u64 detail_due_ns(const struct detail *d, u64 now_ns)
 {
-	return d->asked ? d->asked_until_ns : UINT64_MAX;
+	return d->asked ? d->asked_until_ns : window_due_ns(d, now_ns);
 }
 
 int detail_ask(struct detail *d, enum capture_detail level, u64 for_ns, u64 now_ns, struct error *e)
@@ -62,10 +112,11 @@ int detail_ask(struct detail *d, enum capture_detail level, u64 for_ns, u64 now_
 
 static void state_tell(const struct detail *d, u64 now_ns, char *text, size_t size)
 {
-	u64 due_ns = detail_due_ns(d);
+	enum capture_detail now = capture_detail(d->capture);
+	u64 due_ns = d->asked || now != d->own ? detail_due_ns(d, now_ns) : UINT64_MAX;
 
-	snprintf(text, size, "%s %s %" PRIu64 "\n", detail_name(d, capture_detail(d->capture)),
-		 detail_name(d, d->own), due_ns == UINT64_MAX ? 0 : due_ns - now_ns);
+	snprintf(text, size, "%s %s %" PRIu64 "\n", detail_name(d, now), detail_name(d, d->own),
+		 due_ns == UINT64_MAX ? 0 : due_ns - now_ns);
 }
 
 static int level_read(const struct detail *d, const char *name, enum capture_detail *level,

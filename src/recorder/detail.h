@@ -3,7 +3,8 @@
  * The level of detail of a recording: as the recording was begun, as somebody asked for
  * (`fathom detail`), and who decides. One thread calls these functions, that of the recorder.
  *
- * What was asked for counts first, for its time. Else the recording's own level holds.
+ * What was asked for counts first, for its time. Then windows, in which calls are recorded. Else
+ * the recording's own level holds.
  */
 #ifndef RECORDER_DETAIL_H
 #define RECORDER_DETAIL_H
@@ -17,6 +18,9 @@ struct detail {
 	struct capture *capture; /* borrowed; NULL: it was not opened yet */
 	enum capture_detail own; /* of the recording */
 	bool bytes;		 /* at `waits`, byte ranges are recorded, too */
+	u64 window_ns, every_ns; /* calls for so long, once in each such time; 0: never */
+	u64 turn_ns;		 /* when the present such time began; 0: none has */
+	u64 window_from_ns;	 /* when calls are recorded in it */
 	bool asked;		 /* `asked_for` holds until asked_until_ns */
 	enum capture_detail asked_for;
 	u64 asked_until_ns;  /* UINT64_MAX: until something else is asked */
@@ -26,6 +30,9 @@ struct detail {
 
 /* Of a recording that begins; `capture` is borrowed. */
 struct detail detail_of(struct capture *capture, bool calls, bool bytes);
+
+/* Calls for window_ns in each every_ns, at an offset that is drawn each time. 0: never. */
+void detail_windows(struct detail *d, u64 window_ns, u64 every_ns);
 
 /* "calls", "waits" or "waits,bytes"; static. */
 const char *detail_name(const struct detail *d, enum capture_detail level);
@@ -37,7 +44,7 @@ const char *detail_name(const struct detail *d, enum capture_detail level);
 void detail_follow(struct detail *d, u64 now_ns);
 
 /* When the level is to change by itself; UINT64_MAX: it is not. */
-u64 detail_due_ns(const struct detail *d);
+u64 detail_due_ns(const struct detail *d, u64 now_ns);
 
 /*
  * From now on that level holds, for a time (UINT64_MAX: for good). 0 or a negative errno; then all

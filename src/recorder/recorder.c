@@ -329,7 +329,7 @@ void recorder_wait(struct recorder *r, u64 at_most_ns)
 		at_most_ns = least(at_most_ns, until(r->chunk_begin_ns + limits->time_ns, now));
 	if (!r->flight && limits->bytes)
 		at_most_ns = least(at_most_ns, until_full(r, limits->bytes, now));
-	at_most_ns = least(at_most_ns, until(detail_due_ns(&r->detail), now));
+	at_most_ns = least(at_most_ns, until(detail_due_ns(&r->detail, now), now));
 	if (control_is_busy(r->control))
 		at_most_ns = least(at_most_ns, SERVED_NS);
 	capture_wait(r->capture, at_most_ns);
@@ -395,6 +395,7 @@ static int capture_begin(struct recorder *r, struct error *e)
 	if (!err)
 		lacks_find(r);
 	r->detail = detail_of(r->capture, !o->no_calls, !o->no_bytes);
+	detail_windows(&r->detail, o->calls_ns, o->calls_every_ns);
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
 	if (!err) /* before the chunk is made, which takes a while on a busy disk */
 		capture_turn_on(r->capture, r->begin_ns);

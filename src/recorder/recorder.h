@@ -32,6 +32,8 @@ struct recorder_options {
 	bool spans_only;
 	bool no_calls; /* no system calls and no page faults: the waits alone (--detail waits) */
 	bool no_bytes; /* no byte ranges of connections */
+	/* With no_calls: calls for so long, once in each such time, at random; 0: never. */
+	u64 calls_ns, calls_every_ns;
 	u64 stacks_min_ns;	    /* 0: no stacks of waits */
 	u64 sample_hz;		    /* 0: no samples */
 	u64 stack_bytes;	    /* of user stacks; 0: default */

@@ -181,6 +181,15 @@ struct calls_share partial_calls_share(const struct partial *p, u64 from_ns, u64
 				    .recorded_ns = recorded_ns};
 }
 
+bool partial_calls_are_waits(const struct partial *p)
+{
+	u64 from_ns = p->options.from_ns > p->from_ns ? p->options.from_ns : p->from_ns;
+	u64 to_ns = p->options.to_ns ? p->options.to_ns : p->to_ns;
+
+	return !partial_calls_share(p, from_ns, to_ns).calls_ns &&
+	       partial_filters(p, from_ns, to_ns) & FILTER_CALLS;
+}
+
 u64 filters_life_from(const struct partial *p, struct life *l)
 {
 	u64 from_ns = partial_life_from(p, l);

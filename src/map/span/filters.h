@@ -55,4 +55,7 @@ struct calls_share {
 };
 struct calls_share partial_calls_share(const struct partial *p, u64 from_ns, u64 to_ns);
 
+/* Whether calls were recorded at no time of the range: the waits in them count in their place. */
+bool partial_calls_are_waits(const struct partial *p);
+
 #endif

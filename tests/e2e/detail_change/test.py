@@ -142,7 +142,47 @@ def calls_are_recorded_in_the_windows_alone():
     begin, end = share["from_ns"], share["to_ns"]
     least = sum(lower[0][1] - raised[1][1] for raised, lower in found)
     most = sum(lower[1][1] - raised[0][1] for raised, lower in found)
-    check(0 < least <= most < end - begin, f"windows {least} to {most} in {end - begin}")
+    check(least <= share["calls_ns"] <= most, f"calls in {share['calls_ns']}, {least} to {most}")
+    check(most < share["recorded_ns"] <= end - begin, f"{share['recorded_ns']} of {end - begin}")
+
+
+@tests.add
+def counts_are_scaled_on_request():
+    recording = fathom.path("raised")
+    part = fathom.report(recording, "syscall")
+    factor = part["recorded_ns"] / part["calls_ns"]
+    scaled = {row["key"]: row for row in fathom.report(recording, "syscall", "--scale")["rows"]}
+    for row in part["rows"]:
+        other = scaled[row["key"]]
+        check(abs(other["count"] - row["count"] * factor) <= 1, f"{row} to {other}")
+        check(abs(other["total_ns"] - row["total_ns"] * factor) <= 20, f"{row} to {other}")
+        equal(sum(other["time"].values()), other["total_ns"], f"sum of {other}")
+        equal(other["p99_ns"], row["p99_ns"], f"quantile of {other}")
+    text = fathom.ok("report", "--by", "syscall", recording)
+    check("rows of calls are of that part" in " ".join(text.split()), text[-900:])
+
+
+@tests.add
+def calls_are_sampled_in_time():
+    with Load("sampled", "--detail", "waits,calls=50ms/250ms") as load:
+        load.own = "waits"
+        seen = set()
+
+        def both():
+            seen.add(load.detail().split()[0])
+            return seen == {"calls", "waits"}
+        until(both, "both levels")
+        load.makes(400)
+        load.end()
+    share = fathom.report(load.dir, "syscall")
+    check(0 < share["calls_ns"] < share["recorded_ns"] / 2, f"{share['calls_ns']}")
+    check(0 < len(getppids(load.dir)) < load.calls(), "calls of some windows")
+    check_sums(load.dir)
+    for words, text in ((("waits,calls=1s",), "like 1s/30s"), (("waits,calls=2s/1s",), "longer than"),
+                        (("calls,calls=1s/30s",), "is none of"), (("waits,what",), "is none of")):
+        result = fathom.run("record", "--detail", *words, "--", "true")
+        equal(result.returncode, 2, f"{words}: {result.stderr}")
+        check(text in result.stderr, f"{words}: {result.stderr}")
 
 
 @tests.add
@@ -176,7 +216,7 @@ def a_level_ends_after_its_time():
         check(0 < state["left_ns"] <= 300000000, f"{state}")
         until(lambda: load.detail() == "waits", "the recording's own level")
         end = time.monotonic_ns()
-        load.makes(300)
+        until(lambda: len([d for d in os.listdir(load.dir) if d[0] != "."]) > 4, "chunks")
         load.end()
     calls = getppids(load.dir)
     check(calls and all(begin <= c["end_ns"] <= end for c in calls), f"{len(calls)} calls")
