@@ -307,8 +307,14 @@ static __always_inline u32 block_device_of(struct request *request)
 /* Notes the request as the cause of wake-ups that follow. */
 static __always_inline void block_is_served(u32 dev, u32 flags)
 {
-	struct interrupt_state *interrupt = interrupt_serving();
+	struct interrupt_state *interrupt = interrupt_here();
+	u32 in = interrupt && interrupt_reads_softirqs() ? interrupt_read(interrupt) : 0;
 
+	if (in && !(in & CPU_IN_HARDIRQ)) {
+		interrupt_note_block(interrupt, WAKE_BLOCK(dev, flags));
+		return;
+	}
+	interrupt = interrupt_serving();
 	if (!interrupt)
 		return;
 	if (interrupt->hardirq)

@@ -67,6 +67,12 @@ static __always_inline u64 cpu_softirq_number(u64 memory)
 	return sum;
 }
 
+/* A number that changes with each softirq that receives packets. */
+static __always_inline u64 cpu_receive_number(u64 memory)
+{
+	return kernel_read_word((const void *)(memory + cpu_softirq_counts + 8 * (CPU_NET_RX / 2)));
+}
+
 /*
  * Whether the softirq that the CPU is in is that of received packets. If it ends early, it raises
  * itself again, and says on that it receives.

@@ -30,8 +30,12 @@ struct interrupt_state {
 	u32 worker_switches;  /* switches of the worker when it served this */
 	u64 changed;	      /* a struct sock, changed by the worker in its open call */
 	u64 changed_nr;
-	u64 memory;	    /* of the CPU: bpf/cpu.h; 0: not looked for yet */
-	u64 softirq_number; /* of the softirq that served `sock` or `block`, where it is read */
+	u64 memory; /* of the CPU: bpf/cpu.h; 0: not looked for yet */
+	/* where softirqs are read: what they served, and in which of them */
+	u64 received_sock;
+	u64 received_number;
+	u64 softirq_block;
+	u64 softirq_number;
 };
 
 /*
@@ -68,23 +72,33 @@ static __always_inline u64 interrupt_memory(struct interrupt_state *interrupt)
 	return interrupt->memory;
 }
 
-/*
- * Where softirqs are read: begins to note what the softirq on this CPU serves. What an earlier one
- * served is forgotten. False: the CPU is in none.
- */
-static __always_inline bool interrupt_begin_softirq(struct interrupt_state *interrupt)
+/* Where softirqs are read: the interrupts that the CPU is in, CPU_IN_*. */
+static __always_inline u32 interrupt_read(struct interrupt_state *interrupt)
 {
-	u64 memory = interrupt_memory(interrupt), number;
+	u64 memory = interrupt_memory(interrupt);
 
-	if (!memory || !(cpu_interrupts(memory) & CPU_IN_SOFTIRQ))
-		return false;
-	number = cpu_softirq_number(memory);
-	if (number != interrupt->softirq_number) {
-		interrupt->softirq_number = number;
-		interrupt->sock = 0;
-		interrupt->block = 0;
-	}
-	return true;
+	return memory ? cpu_interrupts(memory) : 0;
+}
+
+/*
+ * Where softirqs are read: notes the socket to which data came. It counts as long as this CPU is in
+ * this softirq; if it is in none, the next one is another.
+ */
+static __always_inline void interrupt_note_socket(struct interrupt_state *interrupt,
+						  const struct sock *sk)
+{
+	u64 memory = interrupt_memory(interrupt);
+
+	interrupt->received_sock = memory ? (u64)sk : 0;
+	if (memory)
+		interrupt->received_number = cpu_receive_number(memory);
+}
+
+/* The same of a block request that a softirq completes. */
+static __always_inline void interrupt_note_block(struct interrupt_state *interrupt, u64 block)
+{
+	interrupt->softirq_block = block;
+	interrupt->softirq_number = cpu_softirq_number(interrupt->memory);
 }
 
 static __always_inline u32 interrupt_switches(const struct task_struct *task)
@@ -111,14 +125,10 @@ static __always_inline bool interrupt_is_of(const struct interrupt_state *interr
 static __always_inline bool interrupt_is_above(void)
 {
 	struct interrupt_state *interrupt = interrupt_here();
-	u64 memory;
 
-	if (!interrupt)
-		return false;
-	if (interrupt->softirq || interrupt->hardirq || interrupt->timer || interrupt->vectors)
-		return true;
-	memory = interrupt_reads_softirqs() ? interrupt_memory(interrupt) : 0;
-	return memory && cpu_interrupts(memory);
+	return interrupt &&
+	       (interrupt->softirq || interrupt->hardirq || interrupt->timer ||
+		interrupt->vectors || (interrupt_reads_softirqs() && interrupt_read(interrupt)));
 }
 
 /*
@@ -132,8 +142,7 @@ static __always_inline struct interrupt_state *interrupt_serving(void)
 
 	if (!interrupt)
 		return NULL;
-	if (interrupt->softirq || interrupt->hardirq ||
-	    (interrupt_reads_softirqs() && interrupt_begin_softirq(interrupt)))
+	if (interrupt->softirq || interrupt->hardirq)
 		return interrupt;
 	task = bpf_get_current_task_btf();
 	if (!task_is_kernels(task))

@@ -42,6 +42,12 @@ static __always_inline bool bytes_wanted(struct thread_state *state, struct task
 	return !spans_only || context_is_set(&state->ctx);
 }
 
+/* Whether a position is kept. The span is only read if that depends on it. */
+static __always_inline bool position_wanted(struct thread_state *state, struct task_struct *task)
+{
+	return !spans_only || bytes_wanted(state, task);
+}
+
 /* Fills in the file of a socket. False for sockets of the kernel itself, which have no file. */
 static __always_inline bool bytes_fill_file(struct file_ref *ref, const struct thread_state *state,
 					    struct sock *sk)
@@ -119,6 +125,7 @@ static __always_inline void tcp_tell_piece(struct thread_state *state, struct ta
 	struct ring_place place;
 
 	state->bytes_told += length;
+	context_now(state, task);
 	if (length && bytes_fill_file(&out.r.file, state, sk) &&
 	    bytes_begin(&out, &place, state, task))
 		ring_publish(&place, &out.r, out.r.head.slots);
@@ -177,7 +184,7 @@ static __always_inline int tcp_send_goes_on(struct sock *sk, u64 left)
 	u64 at, gone;
 	u32 flags;
 
-	if (!state || !bytes_wanted(state, task))
+	if (!state || !position_wanted(state, task))
 		return 0;
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (!tcp)
@@ -216,7 +223,7 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
 	struct thread_state *state = bytes_state(task);
 	struct tcp_sock *tcp;
 
-	if (!state || !bytes_wanted(state, task))
+	if (!state || !position_wanted(state, task))
 		return 0;
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (!tcp)
@@ -346,10 +353,14 @@ static __always_inline void bytes_went(struct thread_state *state, struct task_s
 
 static __always_inline int bytes_end(struct sock *sk, int result, u8 direction)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *state = bytes_state(task);
+	struct task_struct *task;
+	struct thread_state *state;
 	struct bytes_out out = {.r.direction = direction, .r.length = result};
 
+	if (result <= 0 && sk->sk_protocol != IPPROTO_TCP)
+		return 0; /* nothing went through, and no position was kept */
+	task = bpf_get_current_task_btf();
+	state = bytes_state(task);
 	if (!state)
 		return 0;
 	if (result > 0)

@@ -149,41 +149,35 @@ static __always_inline void waking_fill_served(struct record_waking *r, struct t
 	}
 }
 
-/*
- * Where softirqs are read: fills in which one wakes the thread. It shows in what it serves, and for
- * received packets in the kernel's own variables; otherwise it is unknown. Returns false if no
- * interrupt wakes the thread.
- */
-static __always_inline bool waking_read_softirq(struct record_waking *r,
-						struct interrupt_state *interrupt,
-						const struct task_struct *woken)
+/* Where softirqs are read: fills in which one wakes the thread, if that shows. Its socket, or 0. */
+static __always_inline u64 waking_read_softirq(struct record_waking *r,
+					       const struct interrupt_state *interrupt,
+					       const struct task_struct *woken)
 {
-	u64 memory = interrupt_memory(interrupt);
-	u32 in = memory ? cpu_interrupts(memory) : CPU_IN_HARDIRQ;
+	u64 memory = interrupt->memory;
 
-	if (!in)
-		return false;
-	r->context = WAKE_unknown;
-	if (in & CPU_IN_HARDIRQ || cpu_has_for_softirqs(memory, woken))
-		return true;
-	if (interrupt->softirq_number != cpu_softirq_number(memory)) {
-		interrupt->sock = 0;
-		interrupt->block = 0;
-	}
-	if (interrupt->sock || cpu_is_receiving(memory))
-		r->vector = CPU_NET_RX;
-	else if (interrupt->block)
-		r->vector = CPU_BLOCK;
-	if (r->vector)
+	if (cpu_is_receiving(memory)) {
 		r->context = WAKE_softirq;
-	return true;
+		r->vector = CPU_NET_RX;
+		if (interrupt->received_number == cpu_receive_number(memory))
+			return interrupt->received_sock;
+	} else if (interrupt->softirq_block &&
+		   interrupt->softirq_number == cpu_softirq_number(memory) &&
+		   !cpu_has_for_softirqs(memory, woken)) {
+		r->context = WAKE_softirq;
+		r->vector = CPU_BLOCK;
+		r->block = interrupt->softirq_block;
+	}
+	return 0;
 }
 
-/* Fills in whether an interrupt wakes the thread, and which one. Returns false if none does. */
-static __always_inline bool waking_fill_interrupt(struct record_waking *r,
+/* Fills in the interrupt that wakes the thread, and the socket that it serves (*sock; 0: none). */
+static __always_inline bool waking_fill_interrupt(struct record_waking *r, u64 *sock,
 						  struct interrupt_state *interrupt,
 						  const struct task_struct *woken)
 {
+	u32 in;
+
 	if (interrupt->timer) {
 		r->context = WAKE_timer;
 	} else if (interrupt->hardirq) {
@@ -193,34 +187,35 @@ static __always_inline bool waking_fill_interrupt(struct record_waking *r,
 	} else if (interrupt->softirq) {
 		r->vector = interrupt->softirq - 1;
 		r->context = r->vector == HRTIMER_SOFTIRQ ? WAKE_timer : WAKE_softirq;
+		r->block = interrupt->block;
+		*sock = interrupt->sock;
+	} else if (interrupt_reads_softirqs()) {
+		in = interrupt_memory(interrupt) ? interrupt_read(interrupt) : CPU_IN_HARDIRQ;
+		if (!in)
+			return false;
+		r->context = WAKE_unknown;
+		if (!(in & CPU_IN_HARDIRQ))
+			*sock = waking_read_softirq(r, interrupt, woken);
 	} else {
-		return interrupt_reads_softirqs() && waking_read_softirq(r, interrupt, woken);
+		return false;
 	}
 	return true;
-}
-
-/* Fills in what the softirq serves. */
-static __always_inline void waking_fill_softirq(struct record_waking *r, struct task_struct *waker,
-						const struct interrupt_state *interrupt)
-{
-	r->block = interrupt->block;
-	if (!interrupt->sock)
-		return;
-	waker_socket(&r->file, (struct sock *)interrupt->sock);
-	if (waker_feeds(waker, r->file.kind, interrupt))
-		r->context = WAKE_task;
 }
 
 static __always_inline void waking_fill_context(struct record_waking *r, struct task_struct *waker,
 						const struct task_struct *woken)
 {
 	struct interrupt_state *interrupt = interrupt_here();
+	u64 sock = 0;
 
 	if (!interrupt)
 		r->context = WAKE_unknown;
-	else if (waking_fill_interrupt(r, interrupt, woken)) {
-		if (r->context == WAKE_softirq || r->vector == HRTIMER_SOFTIRQ)
-			waking_fill_softirq(r, waker, interrupt);
+	else if (waking_fill_interrupt(r, &sock, interrupt, woken)) {
+		if (!sock)
+			return;
+		waker_socket(&r->file, (struct sock *)sock);
+		if (waker_feeds(waker, (struct sock *)sock, r->file.kind, interrupt))
+			r->context = WAKE_task;
 	} else if (task_is_kernels(waker))
 		waking_fill_served(r, waker, interrupt);
 	else
@@ -323,10 +318,17 @@ int BPF_PROG(softirq_exit, u32 vector)
 	return 0;
 }
 
+/* Whether an interrupt or a kernel thread does something on the socket, which is noted. */
 static __always_inline bool socket_is_served(const struct sock *sk)
 {
-	struct interrupt_state *interrupt = interrupt_serving();
+	struct interrupt_state *interrupt = interrupt_here();
 
+	if (interrupt && interrupt_reads_softirqs()) {
+		interrupt_note_socket(interrupt, sk);
+		if (interrupt_read(interrupt))
+			return true;
+	}
+	interrupt = interrupt_serving();
 	if (interrupt)
 		interrupt->sock = (u64)sk;
 	return interrupt;

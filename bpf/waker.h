@@ -145,10 +145,9 @@ static __always_inline bool socks_are_sent(struct sock *mine, struct sock *other
 }
 
 /* Whether the softirq that brought data to the socket is part of the running thread's call. */
-static __always_inline bool waker_feeds(struct task_struct *waker, u16 kind,
+static __always_inline bool waker_feeds(struct task_struct *waker, struct sock *sk, u16 kind,
 					const struct interrupt_state *interrupt)
 {
-	struct sock *sk = (struct sock *)interrupt->sock;
 	struct thread_state *state = waker_state(waker);
 	struct socket *socket;
 	struct pt_regs *regs;

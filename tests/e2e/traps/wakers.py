@@ -153,7 +153,7 @@ def crossed(kind, *options):
 @harness.tries_when_emulated
 def a_packet_of_another_connection_that_comes_in_a_send():
     """A softirq in a thread's own send brings what somebody else has sent: it is no waker."""
-    for options in (), WAITS:
+    for options in WAITS, ():
         crossed("tcp", *options)
         crossed("udp", *options)
 
