@@ -180,6 +180,14 @@ class Postgres(Server):
                 int(re.search(r"actually processed: (\d+)", text).group(1)))
 
 
+class PostgresSimple(Postgres):
+    """The same without the rows that all transactions update, for which they wait."""
+
+    def load_command(self, seconds):
+        program, *rest = super().load_command(seconds)
+        return [program, "-N", *rest]
+
+
 class Thumbnailer(Server):
     """The thumbnail server of the example and its client: the same pictures each time."""
     needs = ("ffmpeg",)

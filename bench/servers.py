@@ -8,7 +8,8 @@ from collections import Counter
 
 from host import (TICKS, Recorder, descendants, host_ticks, lost_events, output, perf_command,
                   used_seconds)
-from loads import Epoll, Nginx, Postgres, Redis, Thumbnailer, server_missing
+from loads import (Epoll, Nginx, Postgres, PostgresSimple, Redis, Thumbnailer,
+                   server_missing)
 from tell import Goal, Runs, figure, ratio, say, summary
 
 IN_PLACE = [  # name, programs, goal in ns
@@ -258,8 +259,8 @@ def levels_nginx(bench):
 
 
 def levels_postgres(bench):
-    """PostgreSQL under pgbench at each level of detail"""
-    levels(bench, Postgres, {"waits": Goal(8, 4), "waits,bytes": Goal(10, 6)})
+    """PostgreSQL under pgbench -N at each level of detail"""
+    levels(bench, PostgresSimple, {"waits": Goal(8, 4), "waits,bytes": Goal(10, 6)})
 
 
 def levels_redis(bench):
@@ -270,3 +271,40 @@ def levels_redis(bench):
 def levels_thumbnail(bench):
     """the thumbnail server under its client at each level of detail"""
     levels(bench, Thumbnailer, {"waits": Goal(1, 0.5), "waits,bytes": Goal(1, 0.5)})
+
+
+def tell_per_request(kind, found, requests):
+    """Prints how often each program runs in a request, and how long."""
+    floor = found.pop(FLOOR)[1]
+    for name, (runs, net) in sorted(found.items(), key=lambda item: -item[1][0] * item[1][1]):
+        if runs * (net + floor) >= requests / 2:
+            say(f"  {kind}, {name:22} {runs / requests:8.3f} runs of {net + floor:5.0f} ns: "
+                f"{runs * (net + floor) / requests:7.1f} ns a request")
+    figure(f"{kind}, all programs",
+           sum(runs * (net + floor) for runs, net in found.values()) / requests, "ns a request")
+    figure(f"{kind}, of which as many that do nothing",
+           sum(runs for runs, _ in found.values()) * floor / requests, "ns a request")
+
+
+def programs(bench):
+    """runs and run time of each kernel program in a request, at each level of detail"""
+    seconds = 2
+    for make in (Nginx, Redis, PostgresSimple):
+        missing = server_missing(make)
+        if missing:
+            say(missing)
+            continue
+        server = make(bench)
+        try:
+            for level in LEVELS:
+                load = server.load_start(5)
+                recorder = bench.record_host("-a", "--detail", level)
+                try:
+                    told = output([bench.program("inplace"), str(seconds),
+                                   str(recorder.process.pid)])
+                finally:
+                    recorder.stop()
+                rate, _ = server.load_end(load)
+                tell_per_request(f"{make.__name__}, {level}", programs_of(told), rate * seconds)
+        finally:
+            server.stop()
