@@ -123,13 +123,33 @@ static void text_cut(char *text, int columns, size_t size)
 	snprintf(text + at, size - at, "…");
 }
 
+/* Whether word `i` is that text. */
+static bool word_is(const struct words *w, int i, const char *text)
+{
+	return w->bytes[i] == (int)strlen(text) && memcmp(w->at[i], text, strlen(text)) == 0;
+}
+
+/* "sh -c 'while ...'": its words are those of a text, of which none can be left out. */
+static bool is_script(const struct words *w)
+{
+	const char *program = w->at[0], *end = program + w->bytes[0];
+	bool runs = (w->bytes[0] >= 2 && memcmp(end - 2, "sh", 2) == 0) || word_is(w, 0, "su") ||
+		    strncmp(program, "python", strlen("python")) == 0;
+
+	for (int i = 1; i < w->count && runs; i++)
+		if (word_is(w, i, "-c"))
+			return true;
+	return false;
+}
+
 void command_shorten(const char *command, int columns, char *text, size_t size)
 {
 	struct words w = {0};
 	size_t length = 0;
 
 	words_split(&w, command);
-	if ((int)strlen(command) <= columns || !w.count || w.at[0][w.bytes[0] - 1] == ':') {
+	if ((int)strlen(command) <= columns || !w.count || w.at[0][w.bytes[0] - 1] == ':' ||
+	    is_script(&w)) {
 		snprintf(text, size, "%s", command);
 		text_cut(text, columns, size);
 		return;

@@ -10,7 +10,8 @@
  * Writes a command in at most `columns` bytes. If it is longer, words are left out until it fits,
  * from the last on: those that came before, options, long ones first, their values, and at last all
  * but names of files. So the program and what it works on stay: "cc1 main.c". The rest is cut. Of a
- * title that a program gave itself ("postgres: shop idle") no word is left out.
+ * title that a program gave itself ("postgres: shop idle"), and of a script (sh -c), no word is
+ * left out.
  */
 void command_shorten(const char *command, int columns, char *text, size_t size);
 

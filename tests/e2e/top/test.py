@@ -94,7 +94,7 @@ def text_has_the_rows_that_were_asked_for():
     with spinning() as spin:
         text = fathom.ok("top", "--once", "--by", "process", "-p", spin.pid)
         causes = fathom.ok("top", "--once", "--by", "cause", "-p", spin.pid)
-    check(f"sh (pid {spin.pid})" in text, text)
+    check(f"(pid {spin.pid})" in text and "sh -c wh" in text, text)
     check("\033" not in text, "no colors in a file")
     check(any(line.startswith("user ") for line in causes.splitlines()), causes)
 

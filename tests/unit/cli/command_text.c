@@ -37,6 +37,7 @@ TEST(operands_stay_longest)
 TEST(titles_and_characters_stay_whole)
 {
 	CHECK_STR(shortened("postgres: shop 127.0.0.1 -x idle", 26), "postgres: shop 127.0.0.1 …");
+	CHECK_STR(shortened("sh -c while :; do :; done", 20), "sh -c while :; do :…");
 	CHECK_STR(shortened("größe", 4), "gr…");
 	CHECK_STR(shortened("", 4), "");
 	CHECK_STR(shortened("  ", 1), "…");
