@@ -38,6 +38,10 @@ const struct option chunks_option_table[] = {
 	{0},
 };
 
+const struct option stop_option_table[] = {
+	{0},
+};
+
 const struct option seal_option_table[] = {
 	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
 	{0},

@@ -22,6 +22,7 @@ struct dir_options {
 
 extern const struct option chunks_option_table[];
 extern const struct option seal_option_table[]; /* rotate, snapshot */
+extern const struct option stop_option_table[];
 int dir_options_check(void *options, const struct operands *operands, struct error *e);
 int chunks_options_check(void *options, const struct operands *operands, struct error *e);
 

@@ -109,7 +109,7 @@ static int session_run(struct session *s, struct error *e)
 	u64 begin = clock_now_ns(), printed = 0, first_bytes = bytes_written(s);
 	int err = 0;
 
-	while (!err && !interrupted) {
+	while (!err && !interrupted && !recorder_is_asked_to_end(s->recorder)) {
 		u64 now = clock_now_ns();
 
 		if (command_ended(s) || (s->until_ns && now >= s->until_ns))

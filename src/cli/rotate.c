@@ -74,3 +74,28 @@ const struct command command_snapshot = {
 	.check = dir_options_check,
 	.run = snapshot_run,
 };
+
+static int stop_run(const void *fields, const struct operands *operands, struct error *e)
+{
+	const struct dir_options *o = fields;
+	char answer[64];
+
+	return control_ask(o->dir, &(struct control_request){.line = "stop\n"}, answer,
+			   sizeof(answer), e);
+}
+
+const struct command command_stop = {
+	.name = "stop",
+	.summary = "end a recording, and wait until it is sealed",
+	.usage = "[DIR]",
+	.description =
+		"Makes the recorder of DIR (default: fathom.data) end, as Ctrl-C does, and waits "
+		"until\n"
+		"its last chunk is sealed. A command that is recorded is left running.",
+	.examples = "  fathom record -o /var/lib/fathom &\n"
+		    "  fathom stop /var/lib/fathom\n",
+	.options = stop_option_table,
+	.options_bytes = sizeof(struct dir_options),
+	.check = dir_options_check,
+	.run = stop_run,
+};

@@ -7,6 +7,7 @@
 extern const struct command command_record;
 extern const struct command command_rotate;
 extern const struct command command_snapshot;
+extern const struct command command_stop;
 extern const struct command command_detail;
 extern const struct command command_chunks;
 extern const struct command command_report;
@@ -19,11 +20,7 @@ extern const struct command command_version;
 extern const struct command command_help_command;
 
 const struct command *const command_table[] = {
-	&command_record,       &command_rotate,
-	&command_snapshot,     &command_detail,
-	&command_chunks,       &command_report,
-	&command_trace,	       &command_top,
-	&command_map,	       &command_merge,
-	&command_doctor,       &command_version,
-	&command_help_command, NULL,
+	&command_record, &command_rotate, &command_snapshot, &command_stop,	    &command_detail,
+	&command_chunks, &command_report, &command_trace,    &command_top,	    &command_map,
+	&command_merge,	 &command_doctor, &command_version,  &command_help_command, NULL,
 };

@@ -25,6 +25,7 @@ struct client {
 	int fd;
 	uint64_t since_ns; /* when it connected */
 	bool asked;	   /* its request has arrived; the rotation is wanted or under way */
+	bool stops;	   /* it waits for the end of the recording */
 	size_t waits_for;  /* number of the seal that answers the request */
 };
 
@@ -42,6 +43,7 @@ struct control {
 	void *also_arg;
 	VEC(struct client) clients;
 	bool wanted;
+	bool stops;	       /* the recording is to end */
 	size_t rotations;      /* number of rotations so far, for requests or not */
 	pthread_mutex_t mutex; /* guards the next two fields */
 	size_t seals;	       /* number of seals so far */
@@ -170,6 +172,11 @@ static bool client_read(struct control *c, struct client *client)
 		return false;
 	line[n] = '\0';
 	line[strcspn(line, "\n")] = '\0';
+	if (strcmp(line, "stop") == 0) {
+		client->asked = client->stops = c->stops = true;
+		client->waits_for = SIZE_MAX;
+		return true;
+	}
 	if (strcmp(line, c->request) != 0) {
 		if (c->also && c->also(c->also_arg, line, text, sizeof(text)))
 			send(client->fd, text, strlen(text), MSG_NOSIGNAL);
@@ -256,6 +263,11 @@ bool control_wants_rotation(struct control *c)
 	return wanted;
 }
 
+bool control_wants_end(const struct control *c)
+{
+	return c->stops;
+}
+
 void control_rotates(struct control *c)
 {
 	c->rotations++;
@@ -295,7 +307,9 @@ void control_close(struct control *c)
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->clients.count; i++) {
-		if (c->clients.data[i].asked)
+		if (c->clients.data[i].stops)
+			send(c->clients.data[i].fd, "stopped\n", strlen("stopped\n"), MSG_NOSIGNAL);
+		else if (c->clients.data[i].asked)
 			client_answer(c, &c->clients.data[i]);
 		close(c->clients.data[i].fd);
 	}

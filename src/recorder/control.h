@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Unix socket `.control` in a directory, by which `fathom rotate`, `fathom
- * snapshot` and `fathom detail` talk to its recorder. A request is a line ("rotate"). The
- * answer is a line, too: the path of the sealed chunk, or "error" and the reason.
+ * snapshot`, `fathom detail` and `fathom stop` talk to its recorder. A request is a line
+ * ("rotate"). The answer is a line, too: the path of the sealed chunk, or "error" and the reason.
+ * The request "stop" is answered when the recording is over, by control_close().
  */
 #ifndef RECORDER_CONTROL_H
 #define RECORDER_CONTROL_H
@@ -47,6 +48,9 @@ bool control_is_busy(const struct control *c);
 
 /* True if a request has arrived since the last call: the caller ends the chunk now. */
 bool control_wants_rotation(struct control *c);
+
+/* True once a request has arrived that ends the recording. */
+bool control_wants_end(const struct control *c);
 
 /* A chunk has ended and will be sealed. Call this once for each chunk. */
 void control_rotates(struct control *c);

@@ -468,6 +468,11 @@ int recorder_command_failed(const struct recorder *r)
 	return r->command_failed;
 }
 
+bool recorder_is_asked_to_end(const struct recorder *r)
+{
+	return r->control && control_wants_end(r->control);
+}
+
 bool recorder_begun(const struct recorder *r)
 {
 	return r->begun;

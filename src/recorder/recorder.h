@@ -66,6 +66,9 @@ int recorder_step(struct recorder *r, struct error *e);
  */
 void recorder_wait(struct recorder *r, u64 at_most_ns);
 
+/* Whether `fathom stop` has asked for the end of the recording. */
+bool recorder_is_asked_to_end(const struct recorder *r);
+
 /* The tracepoints that the kernel lacks, "a,b"; "": none. See recorder/lacks.h. */
 const char *recorder_missing(const struct recorder *r);
 

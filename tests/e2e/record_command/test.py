@@ -396,6 +396,23 @@ def the_thread_that_drains_goes_first_and_nobody_else():
 
 
 @tests.add
+def stop_ends_a_recording():
+    directory = fathom.path("stopped")
+    with harness.Process(["sleep", "60"]) as command, harness.Process(
+            [fathom.binary, "record", "-o", directory, "-p", str(command.pid)],
+            stderr=subprocess.PIPE, text=True) as recorder:
+        harness.until(lambda: os.path.exists(os.path.join(directory, ".control")), "it records")
+        equal(fathom.ok("stop", directory), "", "output")
+        equal([chunk["state"] for chunk in fathom.chunks(directory)], ["sealed"], "chunks")
+        equal(recorder.wait(timeout=60), 0, "status of the recorder")
+        equal(command.poll(), None, "the command runs on")
+        command.kill()
+    again = fathom.run("stop", directory)
+    equal(again.returncode, 1, "nobody records any more")
+    check("nothing records into" in again.stderr, again.stderr)
+
+
+@tests.add
 def nothing_is_left_in_the_kernel():
     return harness.nothing_is_left_in_the_kernel(before)
 
