@@ -74,6 +74,9 @@ TEST(sockets_have_their_addresses)
 	CHECK(a->netns && a->netns == b->netns);
 	CHECK_EQ(a->peer, b->file.key); /* the end that was told last knows the other */
 	CHECK_EQ(b->peer, 0);
+	CHECK(s.asked.file.key == a->file.key || s.asked.file.key == b->file.key);
+	CHECK_EQ(s.asked.remote_port,
+		 s.asked.file.key == a->file.key ? a->remote_port : b->remote_port);
 }
 
 TEST(both_ends_name_the_same_bytes)

@@ -53,8 +53,14 @@ static void see_fault(struct seen *s, const struct record_head *head)
 
 static void see_socket(struct seen *s, const struct record_head *head)
 {
-	s->sockets[s->records[RECORD_socket] & 1] =
-		*(const struct record_socket *)(const void *)head;
+	const struct record_socket *r = (const void *)head;
+
+	if (r->file.flags & FILE_ASKED) {
+		s->asked = *r;
+		s->records[RECORD_socket]--;
+		return;
+	}
+	s->sockets[s->records[RECORD_socket] & 1] = *r;
 }
 
 static void see_bytes(struct seen *s, const struct record_head *head)

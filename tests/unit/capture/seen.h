@@ -32,6 +32,7 @@ struct seen {
 	u64 fd_named;			 /* fd records with the name */
 	char fd_names[64][64];		 /* of the fds of the child, as they are now */
 	struct record_socket sockets[2]; /* the last two, the first of two behind */
+	struct record_socket asked;	 /* the last one of the begin of a connect; not counted */
 	struct record_bytes bytes[4];	 /* the first four */
 	u64 filter_rest;		 /* sum of what stands behind the struct in its slot */
 };
