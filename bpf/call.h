@@ -92,23 +92,48 @@ static __always_inline void call_registers(u64 args[6], struct pt_regs *regs, bo
 	args[5] = regs->r9;
 }
 
-/* Whether the call is a poll or select without files and without a timeout. */
-static __always_inline bool call_waits_endless(u32 row, struct pt_regs *regs, bool compat)
+/* Whether the task belongs to the first process of a session or of a pid namespace. */
+static __always_inline bool call_is_of_leader(struct task_struct *task)
+{
+	struct signal_struct *signal = KERNEL_READ(task, signal);
+
+	return KERNEL_READ(signal, flags) & SIGNAL_UNKILLABLE ||
+	       KERNEL_READ(signal, pids[PIDTYPE_SID]) ==
+		       KERNEL_READ(task, group_leader, thread_pid);
+}
+
+/* Fills in what is told of a call without a file instead: see FILE_NONE_* in record.h. */
+static __always_inline void call_fill_none(struct file_ref *ref, u32 row, struct task_struct *task,
+					   bool compat)
 {
 	u64 args[6];
+	bool endless = false;
 
-	call_registers(args, regs, compat);
+	call_registers(args, (void *)bpf_task_pt_regs(task), compat);
 	switch (row) {
+	case SYSCALL_NR_futex:
+		__builtin_memset(ref, 0, sizeof(*ref));
+		ref->key = FUTEX_KEY(args[1], args[2]);
+		ref->flags = FILE_NONE_FUTEX;
+		return;
+	case SYSCALL_NR_wait4:
+	case SYSCALL_NR_waitid:
+		if (call_is_of_leader(task))
+			ref->flags = FILE_NONE_LEADER;
+		return;
 	case SYSCALL_NR_poll:
-		return !args[0] && (s32)args[2] < 0;
+		endless = !args[0] && (s32)args[2] < 0;
+		break;
 	case SYSCALL_NR_ppoll:
-		return !args[0] && !args[2];
+		endless = !args[0] && !args[2];
+		break;
 	case SYSCALL_NR_select:
 	case SYSCALL_NR_pselect6:
-		return !args[0] && !args[4];
-	default:
-		return false;
+		endless = !args[0] && !args[4];
+		break;
 	}
+	if (endless)
+		ref->flags = FILE_NONE_ENDLESS;
 }
 
 /* Takes the arguments of the call. Those of socketcall are in memory. */

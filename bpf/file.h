@@ -127,7 +127,76 @@ static __always_inline bool file_peer_on_host(struct sock *sk, u16 family)
 	return daddr[0] == saddr[0] && daddr[1] == saddr[1];
 }
 
-static __always_inline void file_fill_socket(struct file_ref *ref, struct sock *sk)
+#define SOCK_STREAM 1
+#define SOCK_SEQPACKET 5
+#define STATE_LISTEN 10 /* of TCP and of Unix sockets */
+
+/* Whether a TCP connection was accepted: then it has the device of the first packet. */
+static __always_inline bool file_tcp_accepted(struct sock *sk, u16 family)
+{
+	struct inet_sock *inet = (struct inet_sock *)sk;
+
+	if (KERNEL_READ(inet, mc_index))
+		return true;
+	return family == AF_INET6 && KERNEL_READ(inet, pinet6, mcast_oif);
+}
+
+static __always_inline u16 file_tcp_side(struct sock *sk, u16 family)
+{
+	u8 state = KERNEL_READ(sk, __sk_common.skc_state);
+
+	if (state == STATE_LISTEN)
+		return FILE_LISTENS;
+	if (file_tcp_accepted(sk, family))
+		return FILE_ACCEPTED;
+	/* skc_dport is 0 before it is connected */
+	return KERNEL_READ(sk, __sk_common.skc_dport) ? FILE_MADE : 0;
+}
+
+static __always_inline u16 file_udp_side(struct sock *sk)
+{
+	if (KERNEL_READ(sk, __sk_common.skc_dport))
+		return FILE_MADE;
+	return sock_port_is_chosen(sk) ? FILE_LISTENS : FILE_MADE;
+}
+
+/*
+ * An accepted Unix connection shares the address of the listener. The other end has no address, or
+ * one of its own, to which nobody else refers.
+ */
+static __always_inline u16 file_unix_side(struct sock *sk)
+{
+	struct unix_sock *own = (struct unix_sock *)sk, *peer;
+	struct unix_address *address = KERNEL_READ(own, addr), *other;
+	u16 type = KERNEL_READ(sk, sk_type);
+
+	if (KERNEL_READ(sk, __sk_common.skc_state) == STATE_LISTEN)
+		return FILE_LISTENS;
+	peer = (struct unix_sock *)KERNEL_READ(own, peer);
+	if (!peer) /* a datagram socket with an address, or a connection that is over */
+		return address ? FILE_LISTENS : 0;
+	if (!address || (type != SOCK_STREAM && type != SOCK_SEQPACKET))
+		return FILE_MADE;
+	other = KERNEL_READ(peer, addr);
+	if (other &&
+	    KERNEL_READ(address, refcnt.refs.counter) <= KERNEL_READ(other, refcnt.refs.counter))
+		return FILE_MADE;
+	return FILE_ACCEPTED;
+}
+
+/* Which side of a connection a socket is; a function of its own, since stacks are deep where it is
+ * asked. */
+static __noinline __attribute__((unused)) u32 file_side(struct sock *sk, u32 family, u32 protocol)
+{
+	if (family == AF_UNIX)
+		return file_unix_side(sk);
+	if (protocol == IPPROTO_TCP)
+		return file_tcp_side(sk, family);
+	return protocol == IPPROTO_UDP ? file_udp_side(sk) : 0;
+}
+
+/* `sided`: with its side, which takes more stack. */
+static __always_inline void file_fill_socket(struct file_ref *ref, struct sock *sk, bool sided)
 {
 	u16 family = KERNEL_READ(sk, __sk_common.skc_family);
 	u16 protocol = KERNEL_READ(sk, sk_protocol);
@@ -136,7 +205,7 @@ static __always_inline void file_fill_socket(struct file_ref *ref, struct sock *
 	ref->kind = FILE_KIND_socket_other;
 	if (family == AF_UNIX) {
 		ref->kind = FILE_KIND_unix;
-		ref->flags |= FILE_PEER_ON_HOST;
+		ref->flags |= FILE_PEER_ON_HOST | (sided ? file_side(sk, family, protocol) : 0);
 	} else if (family == AF_NETLINK) {
 		ref->kind = FILE_KIND_netlink;
 	} else if (family == AF_INET || family == AF_INET6) {
@@ -144,6 +213,8 @@ static __always_inline void file_fill_socket(struct file_ref *ref, struct sock *
 			ref->kind = FILE_KIND_tcp;
 		else if (protocol == IPPROTO_UDP)
 			ref->kind = FILE_KIND_udp;
+		if (sided)
+			ref->flags |= file_side(sk, family, protocol);
 		if (file_peer_on_host(sk, family))
 			ref->flags |= FILE_PEER_ON_HOST;
 	}
@@ -173,7 +244,7 @@ static __always_inline u16 file_kind_of_named(struct inode *inode, u16 type, u32
 }
 
 /* Fills a zeroed ref. Sockets come first, since most calls of a server use them. */
-static __always_inline void file_fill(struct file_ref *ref, struct file *file)
+static __always_inline void file_fill_as(struct file_ref *ref, struct file *file, bool sided)
 {
 	struct inode *inode = KERNEL_READ(file, f_inode);
 	u16 type = KERNEL_READ(inode, i_mode) & S_IFMT;
@@ -184,7 +255,7 @@ static __always_inline void file_fill(struct file_ref *ref, struct file *file)
 	ref->key = KERNEL_READ(inode, i_ino);
 	if (type == S_IFSOCK) {
 		socket = KERNEL_READ(file, private_data);
-		file_fill_socket(ref, KERNEL_READ(socket, sk));
+		file_fill_socket(ref, KERNEL_READ(socket, sk), sided);
 		return;
 	}
 	sb = KERNEL_READ(inode, i_sb);
@@ -203,6 +274,11 @@ static __always_inline void file_fill(struct file_ref *ref, struct file *file)
 		if (file_is_deleted(KERNEL_READ(file, f_path.dentry)))
 			ref->flags |= FILE_DELETED;
 	}
+}
+
+static __always_inline void file_fill(struct file_ref *ref, struct file *file)
+{
+	file_fill_as(ref, file, true);
 }
 
 /* The file of a task's descriptor, NULL if it is not open. */

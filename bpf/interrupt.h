@@ -15,7 +15,8 @@
  * clears it. A hard interrupt can come in the middle of a softirq, which goes on afterwards with
  * what it served, so each has its own fields. What a kernel thread serves counts as long as
  * `worker` is that thread and it has not left the CPU. So does a socket whose state a thread of a
- * program changes, together with the number of the call in which it does.
+ * program changes, or to which it brings data, together with the number of the call in which it
+ * does.
  */
 struct interrupt_state {
 	u32 softirq; /* vector + 1 */
@@ -36,6 +37,8 @@ struct interrupt_state {
 	u64 received_number;
 	u64 softirq_block;
 	u64 softirq_number;
+	u64 readied; /* a struct sock, to which the worker brought data in its open call */
+	u64 readied_nr;
 };
 
 /*
@@ -166,6 +169,31 @@ static __always_inline void interrupt_keep_changed(const struct sock *sk)
 	interrupt_set_worker(interrupt, task);
 	interrupt->changed = (u64)sk;
 	interrupt->changed_nr = KERNEL_READ(regs, orig_ax);
+}
+
+/* Notes that the running thread brings data to a socket, as to its peer. Not in an interrupt. */
+static __always_inline void interrupt_keep_readied(const struct sock *sk)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (!interrupt)
+		return;
+	interrupt_set_worker(interrupt, task);
+	interrupt->readied = (u64)sk;
+	interrupt->readied_nr = KERNEL_READ(regs, orig_ax);
+}
+
+/* The socket to which the running thread has brought data in its open call; NULL: none. */
+static __always_inline struct sock *interrupt_readied(const struct interrupt_state *interrupt,
+						      const struct task_struct *task,
+						      struct pt_regs *regs)
+{
+	if (!interrupt_is_of(interrupt, task) ||
+	    interrupt->readied_nr != KERNEL_READ(regs, orig_ax))
+		return NULL;
+	return (struct sock *)interrupt->readied;
 }
 
 /* The socket that the running thread has changed in its open call; NULL: none. */

@@ -191,6 +191,7 @@ struct sock_common {
 	u16 skc_dport;
 	u16 skc_num;
 	u16 skc_family;
+	u8 skc_state;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
 	struct proto *skc_prot;
@@ -212,13 +213,21 @@ struct sock {
 	struct sock_common __sk_common;
 	u16 sk_type;
 	u16 sk_protocol;
+	u8 sk_userlocks;
 	u32 sk_max_ack_backlog;
 	struct sk_buff_head sk_receive_queue;
 	struct socket *sk_socket;
 };
 
+/* Options for multicast; an accepted connection has the device of its first packet there. */
+struct ipv6_pinfo {
+	int mcast_oif;
+};
+
 struct inet_sock {
 	u16 inet_sport;
+	int mc_index;
+	struct ipv6_pinfo *pinet6;
 };
 
 struct socket {
@@ -257,7 +266,14 @@ struct sockaddr_un {
 	char sun_path[108];
 };
 
+struct refcount_struct {
+	struct {
+		int counter;
+	} refs;
+};
+
 struct unix_address {
+	struct refcount_struct refcnt;
 	int len;
 	struct sockaddr_un name[0];
 };
@@ -266,6 +282,20 @@ struct unix_sock {
 	struct sock sk;
 	struct unix_address *addr;
 	struct sock *peer;
+};
+
+struct epoll_filefd {
+	struct file *file;
+	int fd;
+} __attribute__((packed));
+
+struct epitem {
+	struct list_head rdllink;
+	struct epoll_filefd ffd;
+};
+
+struct eventpoll {
+	struct list_head rdllist; /* of files that are ready */
 };
 
 struct mm_context {
@@ -321,6 +351,7 @@ struct signal_struct {
 		int counter;
 	} live;
 	unsigned int flags;
+	struct pid *pids[4];
 };
 
 struct sigaction {
@@ -429,6 +460,8 @@ struct bpf_iter__task_file {
 #define PF_IO_WORKER 0x00000010
 #define PF_SIGNALED 0x00000400 /* a signal ends it */
 #define TS_COMPAT 2
+#define SIGNAL_UNKILLABLE 0x40 /* the first process of a pid namespace */
+#define PIDTYPE_SID 3
 #define CLONE_VM 0x100
 #define CLONE_PIDFD 0x1000
 #define CLONE_VFORK 0x4000

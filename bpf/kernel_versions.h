@@ -389,6 +389,14 @@ static __always_inline s64 unix_stream_queued(const struct unix_sock *sk)
 	return bpf_core_field_exists(has->inq_len) ? has->inq_len : -1;
 }
 
+#define SOCK_BINDPORT_LOCK 8
+
+/* Whether the program chose the port of the socket. A bit field on older kernels. */
+static __always_inline bool sock_port_is_chosen(struct sock *sk)
+{
+	return BPF_CORE_READ_BITFIELD_PROBED(sk, sk_userlocks) & SOCK_BINDPORT_LOCK;
+}
+
 /* Is a page that is sent on the socket no message to its protocol? */
 static __always_inline bool sock_takes_pages(const struct sock *sk)
 {

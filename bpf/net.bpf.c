@@ -62,7 +62,7 @@ static __always_inline bool bytes_fill_file(struct file_ref *ref, const struct t
 		return true;
 	}
 	ref->key = key;
-	file_fill_socket(ref, sk);
+	file_fill_socket(ref, sk, true);
 	return true;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /* Context switches and wake-ups, with what caused each wake-up. */
+#include "bpf/ended.h"
 #include "bpf/fault.h"
 #include "bpf/file.h"
 #include "bpf/interrupt.h"
@@ -223,6 +224,25 @@ static __always_inline void waking_fill_context(struct record_waking *r, struct 
 }
 
 /*
+ * Fills in what ended a wait for many files, and whether a thread of the same process ended the
+ * wait.
+ */
+static __always_inline void waking_fill_ended(struct record_waking *r, struct task_struct *task,
+					      struct task_struct *waker)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct interrupt_state *interrupt = interrupt_here();
+	enum ended_call call = ended_call_of(task, regs);
+
+	if (call == ENDED_EPOLL)
+		ended_fill(r, task, regs);
+	if (call != ENDED_OTHER && !r->fd && r->context == WAKE_task && interrupt)
+		waker_fill_ended(r, waker, interrupt);
+	if (r->context == WAKE_task && waker->tgid == task->tgid)
+		r->context |= WAKE_OWN;
+}
+
+/*
  * Records the name of a waker out of scope, which no other record tells. It goes through the rare
  * ring, since it must not be overwritten.
  */
@@ -270,7 +290,6 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct {
 		struct record_waking r;
-		u64 rest;
 	} out = {};
 	struct record_waking *r = &out.r;
 	struct ring_place place;
@@ -286,6 +305,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	r->head.pid = task->tgid;
 	r->waker_tid = waker->pid; /* waker_fill_task() may know another number */
 	waking_fill_context(r, waker, task);
+	waking_fill_ended(r, task, waker);
 	if ((!*(volatile u32 *)&calls_on || calls_raise()) && task->on_rq)
 		r->context |= WAKE_QUEUED;
 	ring_publish(&place, r, 1);
@@ -337,7 +357,8 @@ static __always_inline bool socket_is_served(const struct sock *sk)
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(sk_data_ready, const struct sock *sk)
 {
-	socket_is_served(sk);
+	if (!socket_is_served(sk))
+		interrupt_keep_readied(sk);
 	return 0;
 }
 

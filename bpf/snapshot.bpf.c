@@ -184,8 +184,8 @@ static __always_inline void snapshot_fill_call(struct record_thread *r, struct t
 	r->nr = call_number(nr);
 	r->arg0 = call->compat ? (u32)regs->bx : regs->di;
 	snapshot_file(r, task, regs, call);
-	if (call_waits_endless(call->row, regs, call->compat))
-		r->file.flags = FILE_NONE_ENDLESS;
+	if (!r->file.kind)
+		call_fill_none(&r->file, call->row, task, call->compat);
 }
 
 static __always_inline bool snapshot_is_supervised(struct task_struct *task)

@@ -141,7 +141,7 @@ static __always_inline u64 socket_fill(struct socket_scratch *s, struct task_str
 	struct socket *socket;
 	struct sock *sk;
 
-	file_fill(&ref, file);
+	file_fill_as(&ref, file, false);
 	if (ref.kind != FILE_KIND_tcp && ref.kind != FILE_KIND_udp && ref.kind != FILE_KIND_unix)
 		return 0;
 	socket = KERNEL_READ(file, private_data);

@@ -105,9 +105,8 @@ static __always_inline void switch_fill_mode(struct record_switch *r, struct thr
 		r->nr = state->nr;
 		r->arg0 = state->args[0];
 		r->file = state->file;
-		if (!r->arg0 &&
-		    call_waits_endless(state->row, (void *)bpf_task_pt_regs(task), state->compat))
-			r->file.flags = FILE_NONE_ENDLESS;
+		if (!r->file.kind)
+			call_fill_none(&r->file, state->row, task, state->compat);
 		if (state->begin_ns && now > state->begin_ns)
 			r->since_ns = now - state->begin_ns;
 		if (state->fault_begin_ns)

@@ -10,6 +10,7 @@
 
 #include "bpf/call.h"
 #include "bpf/call_now.h"
+#include "bpf/ended.h"
 #include "bpf/file.h"
 #include "bpf/interrupt.h"
 #include "bpf/kernel_versions.h"
@@ -47,6 +48,36 @@ static __always_inline void waker_fill_task(struct record_waking *r, struct task
 		call_find_file();
 	if (state->file.kind < 32 && (1u << state->file.kind & WAKER_FILES))
 		r->file = state->file;
+}
+
+static __always_inline int waker_fd(struct pt_regs *regs);
+static __always_inline void waker_socket(struct file_ref *ref, struct sock *sk);
+
+/*
+ * A thread wakes one that waits for many files: fills in the socket to which it brought data, else
+ * the file that it works on, which says nothing if it is of another kind.
+ */
+static __always_inline void waker_fill_ended(struct record_waking *r, struct task_struct *waker,
+					     const struct interrupt_state *interrupt)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);
+	struct sock *sk = interrupt_readied(interrupt, waker, regs);
+	struct file *file;
+	int fd;
+
+	if (sk && (!r->file.kind || r->file.kind == FILE_KIND_unix)) {
+		__builtin_memset(&r->file, 0, sizeof(r->file));
+		waker_socket(&r->file, sk);
+		return;
+	}
+	if (r->file.kind || waker->thread_info.status & TS_COMPAT)
+		return;
+	fd = waker_fd(regs);
+	file = fd >= 0 ? file_of_fd(waker, fd) : NULL;
+	if (file)
+		file_fill(&r->file, file);
+	if (r->file.kind >= 32 || !(1u << r->file.kind & WAKER_FILES))
+		__builtin_memset(&r->file, 0, sizeof(r->file));
 }
 
 /* The descriptor that a call sends on or receives from; -1: no such call. */
@@ -196,7 +227,7 @@ static __always_inline void waker_socket(struct file_ref *ref, struct sock *sk)
 {
 	struct socket *socket = KERNEL_READ(sk, sk_socket);
 
-	file_fill_socket(ref, sk);
+	file_fill_socket(ref, sk, true);
 	if (socket) /* there is none before accept() */
 		ref->key = KERNEL_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
 }

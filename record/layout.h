@@ -84,13 +84,14 @@ RECORD_AT(switch, file, 40);
 RECORD_AT(switch, arg0, 56);
 RECORD_AT(switch, ctx, 64);
 
-RECORD_SIZE(struct record_waking, 56);
+RECORD_SIZE(struct record_waking, 64);
 RECORD_AT(waking, waker_tid, 24);
 RECORD_AT(waking, context, 28);
 RECORD_AT(waking, vector, 29);
 RECORD_AT(waking, irq, 30);
 RECORD_AT(waking, file, 32);
 RECORD_AT(waking, block, 48);
+RECORD_AT(waking, fd, 56);
 
 RECORD_SIZE(struct record_syscall, 136);
 RECORD_AT(syscall, nr, 24);

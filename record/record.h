@@ -160,11 +160,23 @@ struct file_ref {
 	u16 kind;  /* enum record_file_kind */
 	u16 flags; /* FILE_* below */
 };
-#define FILE_PEER_ON_HOST 1 /* the other end of the connection is on this host */
-#define FILE_DIRECT 2	    /* opened with O_DIRECT */
-#define FILE_DELETED 4	    /* the file has no name any more: readlink says (deleted) */
-#define FILE_ASKED 512	    /* of a socket record: its peer is whom a connect asks for */
-#define FILE_NONE_ENDLESS 8 /* with kind 0: a poll or select of no file, without a time-out */
+#define FILE_PEER_ON_HOST 1  /* the other end of the connection is on this host */
+#define FILE_DIRECT 2	     /* opened with O_DIRECT */
+#define FILE_DELETED 4	     /* the file has no name any more: readlink says (deleted) */
+#define FILE_ASKED 512	     /* of a socket record: its peer is whom a connect asks for */
+#define FILE_NONE_ENDLESS 8  /* with kind 0: a poll or select of no file, without a time-out */
+#define FILE_LISTENS 16	     /* a socket that takes what anybody sends: see FILE_SIDES */
+#define FILE_ACCEPTED 32     /* a connection that the other end made */
+#define FILE_MADE 64	     /* a connection that this end made, or one of a pair of sockets */
+#define FILE_NONE_FUTEX 128  /* with kind 0: a wait for a futex; key: FUTEX_KEY() */
+#define FILE_NONE_LEADER 256 /* with kind 0: the first process of a session or a pid namespace */
+
+/* The sides of a socket. One that listens, or a datagram socket with a name and no peer: LISTENS.
+ */
+#define FILE_SIDES (FILE_LISTENS | FILE_ACCEPTED | FILE_MADE)
+
+/* The operation of a futex call, with its flags, and the value that it compares. */
+#define FUTEX_KEY(operation, value) ((u64)(u32)(operation) << 32 | (u32)(value))
 
 /* The active span of a thread; span id 0 means none. Ids are in W3C byte order. */
 struct context {
@@ -252,7 +264,8 @@ enum record_wake_context {
  * microseconds, or the waking kept it from going to sleep and ended no sleep.
  */
 #define WAKE_QUEUED 128
-#define WAKE_CONTEXT_MASK 127
+#define WAKE_OWN 32 /* with waking.context task: the waker is a thread of the same process */
+#define WAKE_CONTEXT_MASK 31
 
 /* waking.irq of an interrupt without a device: the CPU's own, for deferred work (irq_work) */
 #define WAKE_IRQ_NONE 0xffff
@@ -465,7 +478,8 @@ enum record_attribute_type {
 	FIX(u8, vector, "softirq vector, with context softirq")                                    \
 	FIX(u16, irq, "number of the hard interrupt, or 0xffff, with context hardirq")             \
 	FILEREF(file, "socket whose data woke it, or file of what its waker did, if known")        \
-	VAR(u64, block, "WAKE_BLOCK of the block I/O whose completion woke it, if any")
+	VAR(u64, block, "WAKE_BLOCK of the block I/O whose completion woke it, if any")            \
+	VAR(u64, fd, "1 + the descriptor of `file`, where it was ready in an epoll; 0: not known")
 
 #define RECORD_FIELDS_syscall(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                \
 	FIX(u16, nr, "number of the call")                                                         \

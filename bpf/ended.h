@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The file that ends a wait for many files (epoll_wait, poll, select). A thread sleeps in
+ * epoll_wait only while the list of ready files is empty, and the kernel adds a file to the list
+ * before it wakes the thread. So the first file of the list has ended the wait.
+ */
+#ifndef BPF_ENDED_H
+#define BPF_ENDED_H
+
+#include "bpf/file.h"
+#include "bpf/kernel_versions.h"
+#include "record/syscalls.h"
+
+/* What a sleeping thread waits for. */
+enum ended_call {
+	ENDED_OTHER,
+	ENDED_EPOLL, /* the first argument is the epoll */
+	ENDED_POLL,
+};
+
+static __always_inline enum ended_call ended_call_of(struct task_struct *task, struct pt_regs *regs)
+{
+	if (task_is_kernels(task) || task->thread_info.status & TS_COMPAT)
+		return ENDED_OTHER;
+	switch ((long)KERNEL_READ(regs, orig_ax)) {
+	case SYSCALL_NR_epoll_wait:
+	case SYSCALL_NR_epoll_pwait:
+	case SYSCALL_NR_epoll_pwait2:
+		return ENDED_EPOLL;
+	case SYSCALL_NR_poll:
+	case SYSCALL_NR_ppoll:
+	case SYSCALL_NR_select:
+	case SYSCALL_NR_pselect6:
+	case SYSCALL_NR_io_uring_enter:
+		return ENDED_POLL;
+	}
+	return ENDED_OTHER;
+}
+
+/* Fills in the file that is ready in the epoll of a thread, and its descriptor; else nothing. */
+static __always_inline void ended_fill(struct record_waking *r, struct task_struct *task,
+				       struct pt_regs *regs)
+{
+	struct file *file = file_of_fd(task, KERNEL_READ(regs, di));
+	struct eventpoll *epoll;
+	struct epitem *item;
+	void *first, *list;
+
+	if (!file)
+		return;
+	epoll = KERNEL_READ(file, private_data);
+	list = (void *)epoll + bpf_core_field_offset(struct eventpoll, rdllist);
+	first = KERNEL_READ(epoll, rdllist.next);
+	if (!first || first == list)
+		return;
+	item = first - bpf_core_field_offset(struct epitem, rdllink);
+	file = KERNEL_READ(item, ffd.file);
+	if (!file)
+		return;
+	__builtin_memset(&r->file, 0, sizeof(r->file));
+	file_fill(&r->file, file);
+	r->fd = (u32)KERNEL_READ(item, ffd.fd) + 1;
+}
+
+#endif
