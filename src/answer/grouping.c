@@ -40,7 +40,9 @@ static const char *sort_choose(const struct grouping *by)
 {
 	if (by->of == OF_EVENT || has_key(by, "errno"))
 		return "count";
-	return by->of == OF_LIFE && !has_key(by, "cause") ? "cpu" : "total";
+	if (by->of == OF_SPAN) /* it is never idle */
+		return "total";
+	return by->of == OF_LIFE && !has_key(by, "cause") ? "cpu" : "work";
 }
 
 static int key_read(const char *text, size_t length, const struct key **key, struct error *e)

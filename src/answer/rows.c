@@ -126,6 +126,12 @@ static u64 sort_total(const struct row *r)
 	return r->total_ns;
 }
 
+/* What was not idle: a row of idle time comes last. */
+static u64 sort_work(const struct row *r)
+{
+	return r->total_ns - (u64)r->time.ns[SPLIT_idle];
+}
+
 /* Time on a CPU. */
 static u64 sort_cpu(const struct row *r)
 {
@@ -176,10 +182,10 @@ static const struct sort {
 	const char *name;
 	u64 (*value)(const struct row *r);
 } sorts[] = {
-	{"cpu", sort_cpu},     {"total", sort_total},	{"callees", sort_callees},
-	{"count", sort_count}, {"errors", sort_errors}, {"p50", sort_p50},
-	{"p95", sort_p95},     {"p99", sort_p99},	{"max", sort_max},
-	{"key", sort_key},
+	{"cpu", sort_cpu},	   {"work", sort_work},	  {"total", sort_total},
+	{"callees", sort_callees}, {"count", sort_count}, {"errors", sort_errors},
+	{"p50", sort_p50},	   {"p95", sort_p95},	  {"p99", sort_p99},
+	{"max", sort_max},	   {"key", sort_key},
 };
 
 static int row_compare(const void *a, const void *b, void *arg)

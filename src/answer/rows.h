@@ -104,10 +104,10 @@ int rows_merge(struct rows *into, const struct rows *more);
 void rows_scale(struct rows *rows, uint64_t all_ns, uint64_t part_ns);
 
 /*
- * The last step: makes rows->rows of the sums, with quantiles, sorted. `sort` is "cpu", "total",
- * "callees", "count", "errors", "p50", "p95", "p99", "max" or "key". Equal rows are sorted by key,
- * service, host, process and thread. It can be called again after a merge. 0, -EINVAL for an
- * unknown order, or -ENOMEM.
+ * The last step: makes rows->rows of the sums, with quantiles, sorted. `sort` is "cpu", "work",
+ * "total", "callees", "count", "errors", "p50", "p95", "p99", "max" or "key". Equal rows are sorted
+ * by key, service, host, process and thread. It can be called again after a merge. 0, -EINVAL for
+ * an unknown order, or -ENOMEM.
  */
 int rows_finish(struct rows *rows, const char *sort);
 

@@ -10,6 +10,7 @@
 #include "answer/span_stack.h"
 #include "answer/span_waker.h"
 #include "map/fact/query.h"
+#include "map/idle.h"
 #include "map/kernel/call_sums.h"
 #include "model/file_name.h"
 #include "model/syscall_format.h"
@@ -281,9 +282,14 @@ static void wait_attributes(struct span_builder *b, const struct kspan *k)
 {
 	wait_call(b, k);
 	wait_ended(b, k);
-	builder_string(b, "cause", split_part_name(k->part));
-	if (k->reason && k->reason[0])
-		builder_string(b, "cause.reason", k->reason);
+	if (idle_is_wait(b->p, k)) {
+		builder_string(b, "cause", split_part_name(SPLIT_idle));
+		builder_string(b, "cause.reason", idle_reason(k));
+	} else {
+		builder_string(b, "cause", split_part_name(k->part));
+		if (k->reason && k->reason[0])
+			builder_string(b, "cause.reason", k->reason);
+	}
 	if (k->wake.has)
 		span_add_waker(b, &k->wake);
 }
@@ -356,7 +362,7 @@ void span_make_kernel(struct span_builder *b, const struct node *n, struct span 
 	struct kspan span, *k = &span;
 
 	kspans_get(&b->p->kspans, n->of - 1, k);
-	v->time = k->split;
+	v->time = idle_split(b->p, k);
 	if (n->kind == NODE_SYSCALL) {
 		v->kind = "syscall";
 		v->name = call_name(b, k->mode & SYSCALL_COMPAT, k->nr);
@@ -364,7 +370,7 @@ void span_make_kernel(struct span_builder *b, const struct node *n, struct span 
 			syscall_attributes(b, k);
 	} else if (n->kind == NODE_WAIT) {
 		v->kind = "wait";
-		v->name = split_part_name(k->part);
+		v->name = split_part_name(idle_is_wait(b->p, k) ? SPLIT_idle : k->part);
 		if (brief)
 			return;
 		wait_attributes(b, k);

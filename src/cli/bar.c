@@ -15,7 +15,7 @@ static const struct {
 	[SPLIT_ipc] = {51, 'i'},	 [SPLIT_fault] = {130, 'f'},
 	[SPLIT_child] = {99, 'c'},	 [SPLIT_other] = {250, 'o'},
 	[SPLIT_off_thread] = {238, '-'}, [SPLIT_unknown] = {255, '?'},
-	[SPLIT_cpu] = {71, 'x'},
+	[SPLIT_cpu] = {71, 'x'},	 [SPLIT_idle] = {236, '.'},
 };
 
 /* The total of the shown parts. split_sum() is not usable here, since parts may have wrapped. */

@@ -64,7 +64,7 @@ const struct option top_option_table[] = {
 	 NULL, AT(detail), option_detail},
 	{"by", 0, "KEYS", "a row per " KEYS_HELP ", as in 'fathom report'", NULL, AT(by),
 	 option_text},
-	{"sort", 0, "KEY", "cpu, total, count, errors, p99, max or key", NULL, AT(sort),
+	{"sort", 0, "KEY", "cpu, work, total, count, errors, p99, max or key", NULL, AT(sort),
 	 option_text},
 	FILTER_OPTIONS_REST(top_options),
 	{"service", 0, "NAME", "only spans and processes of this service", NULL,
@@ -128,7 +128,7 @@ const struct option report_option_table[] = {
 	 "of waits: disk,lock (default: cpu)",
 	 NULL, AT(of), option_text},
 	{"sort", 0, "KEY",
-	 "cpu, total, callees, count, errors, p50, p95, p99, max or key\n"
+	 "cpu, work, total, callees, count, errors, p50, p95, p99, max or key\n"
 	 "(default: total; for processes and threads: cpu)",
 	 NULL, AT(sort), option_text},
 	{"from", 0, "T", FROM_HELP, NULL, AT(from), option_time},
@@ -182,8 +182,8 @@ static int by_check(const char *by, const struct filter_options *options, struct
 
 int top_options_check(void *options, const struct operands *operands, struct error *e)
 {
-	static const char *const sorts[] = {"cpu", "total", "count", "errors",
-					    "p99", "max",   "key",   NULL};
+	static const char *const sorts[] = {"cpu", "work", "total", "count", "errors",
+					    "p99", "max",  "key",   NULL};
 	struct top_options *o = options;
 	int err = no_command(operands, e);
 
@@ -254,8 +254,8 @@ static int functions_check(const struct report_options *o, struct error *e)
 
 int report_options_check(void *options, const struct operands *operands, struct error *e)
 {
-	static const char *const sorts[] = {"cpu", "total", "callees", "count", "errors", "p50",
-					    "p95", "p99",   "max",     "key",	NULL};
+	static const char *const sorts[] = {"cpu", "work", "total", "callees", "count", "errors",
+					    "p50", "p95",  "p99",   "max",     "key",	NULL};
 	struct report_options *o = options;
 	int err = no_command(operands, e);
 

@@ -62,9 +62,10 @@ const char *report_count_name(const struct report *report)
 const char *report_column_name(enum report_column column)
 {
 	static const char *const names[REPORT_COLUMNS] = {
-		[COLUMN_TOTAL] = "total", [COLUMN_CPU] = "cpu",		[COLUMN_P50] = "p50",
-		[COLUMN_P95] = "p95",	  [COLUMN_P99] = "p99",		[COLUMN_MAX] = "max",
-		[COLUMN_READ] = "read",	  [COLUMN_WRITTEN] = "written", [COLUMN_ERRORS] = "errors",
+		[COLUMN_TOTAL] = "total",     [COLUMN_WORK] = "work",	  [COLUMN_IDLE] = "idle",
+		[COLUMN_CPU] = "cpu",	      [COLUMN_P50] = "p50",	  [COLUMN_P95] = "p95",
+		[COLUMN_P99] = "p99",	      [COLUMN_MAX] = "max",	  [COLUMN_READ] = "read",
+		[COLUMN_WRITTEN] = "written", [COLUMN_ERRORS] = "errors",
 	};
 
 	return names[column];
@@ -73,13 +74,19 @@ const char *report_column_name(enum report_column column)
 /* The duration in a column; false: the column has none. */
 static bool column_ns(const struct row *row, enum report_column column, uint64_t *ns)
 {
-	const uint64_t values[REPORT_COLUMNS] = {
-		[COLUMN_TOTAL] = row->total_ns, [COLUMN_CPU] = (uint64_t)split_on_cpu(&row->time),
-		[COLUMN_P50] = row->p50_ns,	[COLUMN_P95] = row->p95_ns,
-		[COLUMN_P99] = row->p99_ns,	[COLUMN_MAX] = row->max_ns};
+	const uint64_t values[REPORT_COLUMNS] = {[COLUMN_TOTAL] = row->total_ns,
+						 [COLUMN_WORK] = row_work_ns(row),
+						 [COLUMN_IDLE] = (uint64_t)row->time.ns[SPLIT_idle],
+						 [COLUMN_CPU] = (uint64_t)split_on_cpu(&row->time),
+						 [COLUMN_P50] = row->p50_ns,
+						 [COLUMN_P95] = row->p95_ns,
+						 [COLUMN_P99] = row->p99_ns,
+						 [COLUMN_MAX] = row->max_ns};
 	bool rank = column >= COLUMN_P50 && column <= COLUMN_MAX;
 
 	*ns = values[column];
+	if (column == COLUMN_IDLE && !*ns)
+		return false;
 	return column <= COLUMN_MAX && !(row->absent & ROW_NO_DURATIONS) &&
 	       !(rank && row->absent & ROW_NO_PERCENTILES);
 }
@@ -104,16 +111,18 @@ char *report_column_text(const struct row *row, enum report_column column, char 
 /* The columns that suit the rows. */
 static void columns_choose(struct report_layout *l, const struct report *report)
 {
-	bool lives = false, ranks = !report->rows_count;
+	bool lives = false, ranks = !report->rows_count, idle = false;
 
-	l->shown[COLUMN_TOTAL] = true;
 	for (size_t i = 0; i < report->rows_count; i++) {
 		const struct row *row = &report->rows[i];
 
+		idle |= row->time.ns[SPLIT_idle] != 0;
 		lives |= row->absent & ROW_OF_LIVES;
 		ranks |= !(row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES));
 		l->shown[COLUMN_READ] |= row->read_bytes || row->written_bytes;
 	}
+	l->shown[COLUMN_TOTAL] = !idle && strcmp(report->sort, "work") != 0;
+	l->shown[COLUMN_WORK] = l->shown[COLUMN_IDLE] = idle;
 	l->shown[COLUMN_WRITTEN] = l->shown[COLUMN_READ];
 	l->shown[COLUMN_CPU] = lives;
 	for (int c = COLUMN_P50; c <= COLUMN_MAX; c++)
@@ -289,7 +298,7 @@ struct report_layout report_layout_of(const struct report *report, const struct 
 	columns_choose(&l, report);
 	w = wishes_of(report, &l, t->cut ? LABEL_MOST : LABEL_FILE);
 	for (size_t i = 0; i < report->rows_count && strcmp(report->by, "cause") == 0; i++)
-		l.all_ns += report->rows[i].total_ns;
+		l.all_ns += row_work_ns(&report->rows[i]);
 	if (t->cut) {
 		layout_fit(&l, &w, t->width, report->sort);
 		layout_divide(&l, &w);

@@ -11,6 +11,8 @@
 /* The columns of numbers between the count and the bar, in their order. */
 enum report_column {
 	COLUMN_TOTAL,
+	COLUMN_WORK,
+	COLUMN_IDLE,
 	COLUMN_CPU,
 	COLUMN_P50,
 	COLUMN_P95,
@@ -30,7 +32,7 @@ struct report_layout {
 	bool left_out[REPORT_COLUMNS]; /* for lack of room */
 	int bar;		       /* columns of the bar */
 	int parts;		  /* columns of the text after the bar, with the gap before it */
-	unsigned __int128 all_ns; /* by cause: the sum of all rows; else 0 */
+	unsigned __int128 all_ns; /* by cause: the sum of all rows, without idle time; else 0 */
 };
 
 #define REPORT_GAP                                                                                 \
@@ -46,7 +48,8 @@ const char *report_column_name(enum report_column column);
 char *report_column_text(const struct row *row, enum report_column column, char text[32]);
 
 /*
- * Makes the layout of a report. Rows of threads and processes have columns of time on a CPU, others
+ * Makes the layout of a report. Where there is idle time, it and the rest (work) have columns, and
+ * the total has none. Rows of threads and processes have columns of time on a CPU, others
  * of durations and, if bytes were moved, of these. The column that sorts the rows is always shown.
  * A file gets all columns. On a terminal lines end at its width: first the bar becomes short, then
  * names are cut, then small parts of the split are left out, then p99, then all parts but the

@@ -82,7 +82,8 @@ static int large_parts(const struct split *split)
 /* The number of parts to show if at most `most` are wanted; 0: all significant ones. */
 static int parts_shown(const struct row *row, int most)
 {
-	int large = large_parts(&row->time);
+	struct split work = split_work(&row->time);
+	int large = large_parts(&work);
 
 	if (most)
 		return most < large ? most : large;
@@ -117,8 +118,15 @@ char *row_numbers(const struct row *row, int most)
 
 	if (!memory.file)
 		return NULL;
-	if (!(row->absent & ROW_NO_SPLIT) && split_total(&row->time))
-		bar_percents(&memory, &row->time, parts_shown(row, most));
+	if (!(row->absent & ROW_NO_SPLIT) && split_total(&row->time)) {
+		struct split work = split_work(&row->time);
+		bool idle = split_total(&work) == 0;
+
+		if (idle)
+			fputs(split_part_name(SPLIT_idle), memory.file);
+		else
+			bar_percents(&memory, &work, parts_shown(row, most));
+	}
 	if (!(row->absent & ROW_NO_ERRORS) && row->errors)
 		errors_write(memory.file, row);
 	if (row->with_callees_ns)
@@ -130,7 +138,8 @@ char *row_numbers(const struct row *row, int most)
 
 bool row_numbers_write(const struct terminal *t, const struct row *row, int room)
 {
-	int large = large_parts(&row->time), most = large;
+	struct split work = split_work(&row->time);
+	int large = large_parts(&work), most = large;
 	char *text = row_numbers(row, 0);
 
 	if (t->cut && text && terminal_columns(text) > room) {

@@ -15,10 +15,16 @@
  */
 void row_label(const struct row *row, int columns, bool second, char *text, size_t size);
 
+/* The time of a row without idle time. */
+static inline uint64_t row_work_ns(const struct row *row)
+{
+	return row->total_ns - (uint64_t)row->time.ns[SPLIT_idle];
+}
+
 /*
- * The text after the bar, "disk 62% user 30%  2 ENOENT": the largest parts, up to `most` of those
- * of 5 % and more. 0 asks for all of these, and at least three parts. The caller frees it; NULL if
- * out of memory.
+ * The text after the bar, "disk 62% user 30%  2 ENOENT": the largest parts of the time that is not
+ * idle, up to `most` of those of 5 % and more. 0 asks for all of these, and at least three parts.
+ * The caller frees it; NULL if out of memory.
  */
 char *row_numbers(const struct row *row, int most);
 

@@ -17,9 +17,12 @@
 static void cause_write_text(const struct terminal *t, const struct row *row,
 			     unsigned __int128 all_ns, int bar)
 {
-	int cells = (int)(row->total_ns * (unsigned __int128)bar / all_ns);
-	int percent = (int)(row->total_ns * (unsigned __int128)100 / all_ns);
+	uint64_t ns = row_work_ns(row);
+	int cells = (int)(ns * (unsigned __int128)bar / all_ns);
+	int percent = (int)(ns * (unsigned __int128)100 / all_ns);
 
+	if (!ns && row->total_ns) /* idle: no share of what was done */
+		return;
 	fputs("  ", t->file);
 	bar_write(t, &row->time, cells);
 	fprintf(t->file, "%*s  %d%%", bar - cells, "", percent);
@@ -45,6 +48,7 @@ static bool row_write_text(const struct terminal *t, const struct row *row,
 			   const struct report_layout *layout)
 {
 	bool no_ranks = row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES);
+	struct split work = split_work(&row->time);
 	bool whole = true;
 	char text[32];
 
@@ -64,7 +68,7 @@ static bool row_write_text(const struct terminal *t, const struct row *row,
 
 		if (bar) {
 			fputs("  ", t->file);
-			bar_write(t, &row->time, layout->bar);
+			bar_write(t, &work, layout->bar);
 			fputs("  ", t->file);
 		}
 		whole = row_numbers_write(t, row, layout->parts - REPORT_GAP);
@@ -202,6 +206,7 @@ static void rows_write(const struct terminal *t, const struct report *report,
 
 	for (size_t i = 0; i < report->rows_count; i++) {
 		const struct row *row = &report->rows[i];
+		struct split work;
 
 		if (row_is_void(row))
 			continue;
@@ -209,8 +214,9 @@ static void rows_write(const struct terminal *t, const struct report *report,
 			section_write(t, row->section);
 		section = row->section;
 		tables->whole &= row_write_text(t, row, layout);
+		work = split_work(&row->time);
 		if (!(row->absent & ROW_NO_SPLIT))
-			bar_mark(&row->time, tables->used);
+			bar_mark(&work, tables->used);
 	}
 }
 

@@ -192,7 +192,7 @@ const struct command command_top = {
 		"of spans and processes with their time split as each chunk arrives. Of processes\n"
 		"and cgroups it records each call. With DIR it follows the recorder of that\n"
 		"directory, and makes it seal a chunk each second. Keys on a terminal: q quits,\n"
-		"a n s p t y w choose the rows, C T N 9 M E sort them.",
+		"a n s p t y w choose the rows, C W T N 9 M E sort them.",
 	.examples = "  fathom top\n"
 		    "  fathom top -p $(pidof redis-server)\n"
 		    "  fathom top --once --json | jq .by.process[0]\n",

@@ -168,9 +168,9 @@ static const struct {
 } keys[] = {
 	{'a', NULL, NULL},	{'n', "name", NULL},   {'s', "service", NULL},
 	{'p', "process", NULL}, {'t', "thread", NULL}, {'y', "syscall", NULL},
-	{'w', "cause", NULL},	{'C', NULL, "cpu"},    {'T', NULL, "total"},
-	{'N', NULL, "count"},	{'E', NULL, "errors"}, {'9', NULL, "p99"},
-	{'M', NULL, "max"},
+	{'w', "cause", NULL},	{'C', NULL, "cpu"},    {'W', NULL, "work"},
+	{'T', NULL, "total"},	{'N', NULL, "count"},  {'E', NULL, "errors"},
+	{'9', NULL, "p99"},	{'M', NULL, "max"},
 };
 
 /* True if the display must change. */

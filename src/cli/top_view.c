@@ -68,6 +68,7 @@ static void rank_write(const struct terminal *t, const struct row *row, uint64_t
 
 static void row_write_text(const struct terminal *t, const struct row *row, const struct layout *l)
 {
+	struct split work = split_work(&row->time);
 	int64_t cpu = split_on_cpu(&row->time);
 	char label[ROW_LABEL_BYTES];
 
@@ -79,7 +80,7 @@ static void row_write_text(const struct terminal *t, const struct row *row, cons
 	if (l->max)
 		rank_write(t, row, row->max_ns);
 	fputs("  ", t->file);
-	bar_write(t, &row->time, l->bar);
+	bar_write(t, &work, l->bar);
 	putc(' ', t->file);
 	row_numbers_write(t, row, l->parts);
 	putc('\n', t->file);
@@ -155,6 +156,14 @@ static void source_fit(const struct terminal *t, const struct source_view *sourc
 	free(text);
 }
 
+/* Notes the parts that the bar of a row has. */
+static void row_mark(const struct row *row, bool used[SPLIT_PARTS_COUNT])
+{
+	struct split work = split_work(&row->time);
+
+	bar_mark(&work, used);
+}
+
 void top_write_text(const struct terminal *t, const struct live *top, int lines)
 {
 	struct layout l = layout_of(top, t->width);
@@ -163,7 +172,7 @@ void top_write_text(const struct terminal *t, const struct live *top, int lines)
 
 	for (size_t i = 0; i < top->parts_count; i++)
 		for (size_t n = 0; n < top->parts[i].rows_count; n++)
-			bar_mark(&top->parts[i].rows[n].time, all);
+			row_mark(&top->parts[i].rows[n], all);
 	around = LINES_AROUND + top->parts_count + (size_t)bar_legend_lines(t, all);
 	if (lines)
 		room = (size_t)lines > around ? (size_t)lines - around : 1;
@@ -173,7 +182,7 @@ void top_write_text(const struct terminal *t, const struct live *top, int lines)
 
 		part_write_text(t, &top->parts[i], most, &l);
 		for (size_t n = 0; n < most; n++)
-			bar_mark(&top->parts[i].rows[n].time, used);
+			row_mark(&top->parts[i].rows[n], used);
 		room -= most;
 	}
 	bar_legend(t, used);

@@ -7,6 +7,7 @@
 
 #include "base/order.h"
 #include "map/fact/gaps.h"
+#include "map/idle.h"
 #include "map/kernel/kspan_filter.h"
 #include "map/life_sink.h"
 #include "map/losses.h"
@@ -27,7 +28,8 @@ static bool call_left_out(const struct partial *p, const struct life *l, const s
 /* The open call counts as one that returned, with the time that it had. */
 static int open_sums(struct partial *p, const struct life *l, const struct kspan *k)
 {
-	struct sum_one one = {.duration_ns = k->end_ns - k->begin_ns};
+	struct sum_one one = {.duration_ns = k->end_ns - k->begin_ns,
+			      .idle = work_is_assumed(k->work) ? &k->idle : NULL};
 	const struct call_sum call = {.key = call_key(k->nr, k->mode & SYSCALL_COMPAT),
 				      .pid = k->pid,
 				      .tid = l->tid,
@@ -95,7 +97,9 @@ static int open_visit(struct partial *p, const struct life *l, u64 to_ns)
 			  .args = {v->arg0},
 			  .file = v->file,
 			  .ctx = v->ctx,
-			  .split = s->visit_had};
+			  .work = s->visit_work,
+			  .split = s->visit_had,
+			  .idle = s->visit_idle};
 	s64 rest = split_rest(&k.split, k.end_ns - k.begin_ns);
 	int err;
 
@@ -202,6 +206,7 @@ static void lives_rejoin(struct partial *p)
 		}
 		life_unknown(before, before->state.last_ns, l->origin_ns);
 		split_add(&before->total, &l->total);
+		work_add(&before->idle.known, &l->idle.known);
 		before->doubtful_ns = split_sum(before->doubtful_ns, l->doubtful_ns);
 		before->doubtful_cpu_ns = split_sum(before->doubtful_cpu_ns, l->doubtful_cpu_ns);
 		before->state = l->state;
@@ -318,6 +323,9 @@ int partial_finish(struct partial *p)
 	if (err)
 		return err;
 	filters_doubt(p);
+	err = idle_doubt(p);
+	if (err)
+		return err;
 	lives_rejoin(p);
 	err = kspans_sort(&p->kspans);
 	err = err ? err : facts_sort(&p->facts);
@@ -327,6 +335,7 @@ int partial_finish(struct partial *p)
 		return err;
 	err = spans_sort(p);
 	err = err ? err : call_waits_count(p);
+	err = err ? err : idle_apply(p);
 	err = err ? err : sums_sort(&p->calls);
 	err = err ? err : sums_sort(&p->waits);
 	err = err ? err : sums_sort(&p->blocks);

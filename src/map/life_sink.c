@@ -15,6 +15,7 @@ static void wait_keep(struct partial *p, const struct life *l, const struct life
 			  .pid = l->pid,
 			  .part = w->part,
 			  .open = w->unsure,
+			  .work = w->work,
 			  .state = w->state,
 			  .mode = w->mode,
 			  .nr = w->nr,
@@ -54,7 +55,8 @@ static void syscall_sums(struct partial *p, const struct life *l, const struct l
 				.file = &c->file,
 				.fd = call_fd(c->flags, c->nr, args, 6),
 				.begin_ns = v->begin_ns};
-	struct sum_one one = {.duration_ns = v->end_ns - v->begin_ns};
+	struct sum_one one = {.duration_ns = v->end_ns - v->begin_ns,
+			      .idle = work_is_assumed(v->work) ? &v->idle : NULL};
 
 	if (call_details_take(p, l->tid, c->head.time_ns - c->duration_ns, &detail))
 		call.detail = &detail;
@@ -82,6 +84,8 @@ static void syscall_keep(struct partial *p, const struct life *l, const struct l
 	}
 	k = kspan_of_call(&call);
 	k.split = v->split;
+	k.work = v->work;
+	k.idle = v->idle;
 	partial_failed(p, kspan_keep(p, &k));
 }
 

@@ -126,6 +126,7 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : vec_move(&left->span_losses, &right->span_losses);
 	err = err ? err : vec_move(&left->unsure, &right->unsure);
 	err = err ? err : sums_merge(&left->blocks, &right->blocks);
+	err = err ? err : sums_merge(&left->futexes, &right->futexes);
 	err = err ? err : events_merge(&left->events, &right->events);
 	err = err ? err : samples_merge(&left->samples, &right->samples);
 	err = err ? err : samples_merge(&left->wait_stacks, &right->wait_stacks);

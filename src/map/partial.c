@@ -43,6 +43,8 @@ void partial_free(struct partial *p)
 	sums_free(&p->call_waits);
 	sums_free(&p->waits);
 	sums_free(&p->blocks);
+	sums_free(&p->futexes);
+	vec_free(&p->futex_uses);
 	events_free(&p->events);
 	samples_free(&p->samples);
 	samples_free(&p->wait_stacks);

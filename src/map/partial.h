@@ -29,6 +29,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "map/fact/facts.h"
+#include "map/idle.h"
 #include "map/kernel/call_details.h"
 #include "map/kernel/call_sums.h"
 #include "map/kernel/costs.h"
@@ -113,6 +114,8 @@ struct partial {
 	struct details details;	      /* of calls */
 	struct openings openings;     /* of files in calls, call_waits and waits */
 	struct sums blocks;	      /* of requests to disks: by device and process */
+	struct sums futexes;	      /* who waits for which futex, and who wakes it: futex.h */
+	VEC(struct futex_use) futex_uses; /* finished: by process, then address */
 	struct kevents events;
 	struct samples samples;	    /* of what ran on the CPUs */
 	struct samples wait_stacks; /* of the program, of long waits: samples_add_stack() */

@@ -102,7 +102,7 @@ enum {
 	WAKER_NO_DEVICE = 1 << 11, /* a kernel thread or RCU without a device behind it */
 };
 
-enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK };
+enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK, ARG_JOIN };
 
 #define MODE(name) (1 << MODE_##name)
 #define STATE(name) (1 << LEAVE_##name)
@@ -171,6 +171,7 @@ static const struct cause_rule rules[] = {
 	{ .calls = CALL_FUTEX, .states = STATE(disk_sleep), .wakers = ~WAKER_TASK,
 	  THEN(fault, "the futex's page") },
 	{ .calls = CALL_FUTEX, .wakers = WAKER_TIMER, THEN(timer, "futex timed out") },
+	{ .calls = CALL_FUTEX, .arg0 = ARG_JOIN, THEN(child, "waits for the end of a thread") },
 	{ .calls = CALL_FUTEX, THEN(lock, "futex") },
 	{ .calls = CALL_FILE_LOCK, .wakers = WAKER_STORAGE, .states = STATE(disk_sleep),
 	  THEN(disk, "file metadata") },
@@ -442,6 +443,26 @@ static u32 query_waker(const struct cause_query *q)
 
 #define CLONE_VFORK_FLAG 0x4000
 
+#define FUTEX_OPERATION 127u
+#define FUTEX_PRIVATE 128u
+#define FUTEX_WAIT 0
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_LOCK_VALUES 3u /* of locks; tids of threads that can be waited for are greater */
+
+/*
+ * Whether it waits for the end of a thread, as pthread_join() does: for a word that the kernel
+ * clears, not only for this process, and that has the tid until then.
+ */
+static bool futex_is_join(const struct cause_query *q)
+{
+	u32 operation = (u32)(q->file.key >> 32), value = (u32)q->file.key;
+	u32 command = operation & FUTEX_OPERATION;
+
+	return !q->file.kind && q->file.flags & FILE_NONE_FUTEX && !(operation & FUTEX_PRIVATE) &&
+	       (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
+	       value > FUTEX_LOCK_VALUES && value <= INT32_MAX;
+}
+
 static bool arg0_fits(u8 want, const struct cause_query *q)
 {
 	switch (want) {
@@ -451,6 +472,8 @@ static bool arg0_fits(u8 want, const struct cause_query *q)
 		return q->arg0 == 0;
 	case ARG_ENDLESS:
 		return q->arg0 == 0 && q->file.kind == 0 && q->file.flags & FILE_NONE_ENDLESS;
+	case ARG_JOIN:
+		return futex_is_join(q);
 	default:
 		return q->arg0 & CLONE_VFORK_FLAG;
 	}

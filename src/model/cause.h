@@ -23,6 +23,7 @@ struct cause_query {
 	u8 waker_vector;	    /* with WAKE_softirq */
 	u16 waker_irq;		    /* with WAKE_hardirq */
 	bool waker_block;	    /* the completion of a block I/O woke it */
+	bool waker_own;		    /* with WAKE_task: a thread of the same process woke it */
 	u64 arg0;		    /* first argument of the syscall */
 	struct file_ref file;	    /* the file of arg0 */
 	struct file_ref waker_file; /* the file that its waker worked on, as in record_waking */

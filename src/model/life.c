@@ -172,6 +172,7 @@ static void settle(struct life *l, enum life_event event, const struct record_he
 	l->settled = true;
 	l->total = (struct split){0};
 	l->active = (struct life_ledger){0};
+	l->idle = (struct life_idle){0};
 	/* the context in the settling record is valid from here on */
 	l->seen.open = (struct split){0};
 	l->seen.head = (struct split){0};
@@ -288,7 +289,7 @@ int life_join(struct life *left, struct life *right, const struct life_sink *sin
 	}
 	if (right->settled) {
 		split_add(&left->total, &right->total);
-		life_ledger_join(left, &left->active, &right->active, sink->owned, sink);
+		life_active_join(left, right, sink);
 		life_ledger_join(left, &left->seen, &right->seen, sink->sighted, sink);
 		left->state = right->state;
 	}

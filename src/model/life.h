@@ -40,6 +40,7 @@
 #include <stddef.h>
 
 #include "model/cause.h"
+#include "model/work.h"
 #include "record/record.h"
 #include "span/split.h"
 
@@ -65,7 +66,9 @@ enum life_event {
 struct life_wake {
 	bool has;
 	bool queued; /* WAKE_QUEUED */
-	u8 zero[6];  /* no padding: a kept span is packed word by word, and unset bytes differ */
+	bool own;    /* WAKE_OWN */
+	u8 zero;     /* no padding: a kept span is packed word by word, and unset bytes differ */
+	u32 fd;	     /* record_waking.fd */
 	u64 time_ns;
 	u32 waker_tid;
 	u8 context, vector;
@@ -85,6 +88,7 @@ struct life_wait {
 	u8 mode;	       /* enum record_mode and MODE_* flags */
 	u8 state;	       /* enum record_leave_state */
 	u8 part;	       /* enum split_part of the time before the waking */
+	u8 work;	       /* enum work: whether that time waited for work */
 	bool unsure;	       /* records were lost: it may be several stays */
 	struct life_wake wake; /* the waking that ended it, if it was seen */
 	const char *reason;    /* the reason for the part; static */
@@ -100,7 +104,9 @@ struct life_visit {
 	const struct record_syscall *syscall; /* or */
 	const struct record_fault *fault;
 	bool plain; /* all of its time is SPLIT_kernel, as in most visits */
+	u8 work;    /* enum work of the last wait in it that waited for work */
 	struct split split;
+	struct work_split idle; /* of that, waits for work under no context */
 };
 
 /* Time of a thread that belongs to a span. */
@@ -175,6 +181,8 @@ struct life_state {
 	u64 visit_ns;	    /* the visit to the kernel to which visit_had belongs, 0: none */
 	u64 visit_guess_ns; /* not 0: its begin is unknown, but before this */
 	struct split visit_had;
+	struct work_split visit_idle; /* of that, waits for work under no context */
+	u8 visit_work;		      /* enum work of the last of these */
 	struct life_nested nested;
 	/*
 	 * Losses since last_ns that may concern the thread: from the begin of the first to the
@@ -225,6 +233,16 @@ struct life_ledger {
 	struct life_guess guess; /* in the ledger of active spans: before `first` was named */
 };
 
+/*
+ * Waits for work under no context, by their causes: idle time, where no record of the application
+ * says that a span had the thread. Its totals have it under the causes until a partial is finished.
+ */
+struct life_idle {
+	struct work_split known; /* no span had the thread */
+	struct work_split head;	 /* before an owner was named first: a left half knows it */
+	struct work_split open;	 /* since an owner was named last; else since the begin */
+};
+
 struct life {
 	u32 tid;	/* its tid at the end */
 	u32 left_tid;	/* its tid at the begin, which an exec of another thread than the leader
@@ -251,6 +269,7 @@ struct life {
 	struct life_state state;
 	struct split total;
 	struct life_ledger active, seen;
+	struct life_idle idle;
 	/* of the caller: its user and its cpu time while threads were recorded under spans only */
 	s64 doubtful_ns, doubtful_cpu_ns;
 };

@@ -20,6 +20,8 @@ static void visit_enter(struct life_state *s, u64 begin_ns)
 	if (same)
 		return;
 	s->visit_had = (struct split){0};
+	s->visit_idle = (struct work_split){0};
+	s->visit_work = WORK_NOT;
 	s->nested = (struct life_nested){0};
 }
 
@@ -28,6 +30,8 @@ static void visit_leave(struct life_state *s)
 	if (s->visit_ns || s->visit_guess_ns) {
 		s->visit_ns = s->visit_guess_ns = 0;
 		s->visit_had = (struct split){0};
+		s->visit_idle = (struct work_split){0};
+		s->visit_work = WORK_NOT;
 	}
 }
 
@@ -252,6 +256,8 @@ static void event_waking(struct life *l, const struct record_head *r, const stru
 				     .waker_tid = w->waker_tid,
 				     .context = w->context & WAKE_CONTEXT_MASK,
 				     .queued = (w->context & WAKE_QUEUED) != 0,
+				     .own = (w->context & WAKE_OWN) != 0,
+				     .fd = (u32)w->fd,
 				     .vector = w->vector,
 				     .irq = w->irq,
 				     .file = w->file,
@@ -320,6 +326,8 @@ static void visit_account(struct life *l, struct life_visit *v, const struct lif
 	}
 	spend_until(l, user, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
 	split_copy_fresh(&v->split, &l->state.visit_had);
+	v->idle = l->state.visit_idle;
+	v->work = l->state.visit_work;
 	visit_fill(l, v, SPLIT_unknown);
 }
 

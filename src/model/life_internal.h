@@ -38,6 +38,20 @@ static inline void life_spend(struct life *l, enum split_part part, u64 from_ns,
 	l->active.open.ns[part] += ns;
 }
 
+/*
+ * Notes that the time [from, to), which is spent as `part`, waits for work under no context. `part`
+ * is one of work_is_part().
+ */
+static inline void life_idle_note(struct life *l, enum split_part part, u64 from_ns, u64 to_ns)
+{
+	if (from_ns < l->clip_from_ns)
+		from_ns = l->clip_from_ns;
+	if (l->clip_to_ns && to_ns > l->clip_to_ns)
+		to_ns = l->clip_to_ns;
+	if (from_ns < to_ns)
+		l->idle.open.ns[part - WORK_FIRST_PART] += (s64)(to_ns - from_ns);
+}
+
 /* Once all time before an exec is accounted, ends the active span there. */
 void life_exec_ended(struct life *l, const struct life_sink *sink);
 
@@ -61,6 +75,9 @@ static inline void life_unsighted(struct life *l, u64 end_ns)
 	l->seen.since_ns = end_ns;
 	l->seen.open = (struct split){0};
 }
+
+/* Joins the ledger of active spans of a right half, and its waits for work. */
+void life_active_join(struct life *left, const struct life *right, const struct life_sink *sink);
 
 /* Joins ledger `b` of a right half into `a` of the left one. Calls `tell` for complete shares. */
 void life_ledger_join(struct life *left, struct life_ledger *a, const struct life_ledger *b,

@@ -43,12 +43,41 @@ void life_sight(struct life *l, const struct life_share *own, const struct life_
 	b->open = (struct split){0};
 }
 
+/* The owner from here on is another one: ends the time of waits for work since the last one. */
+static void idle_name(struct life *l)
+{
+	const struct life_ledger *b = &l->active;
+
+	if (!b->known)
+		work_add(&l->idle.head, &l->idle.open);
+	else if (context_is_none(&b->owner))
+		work_add(&l->idle.known, &l->idle.open);
+	l->idle.open = (struct work_split){0};
+}
+
+/* Joins the times of a right half; both ledgers are those before their join. */
+static void idle_join(struct life *left, const struct life *right)
+{
+	struct life_idle *a = &left->idle;
+	const struct life_idle *b = &right->idle;
+
+	if (!right->active.known) {
+		work_add(&a->open, &b->open);
+		return;
+	}
+	work_add(&a->open, &b->head);
+	idle_name(left);
+	work_add(&a->known, &b->known);
+	a->open = b->open;
+}
+
 /* Another span, or none, becomes active on the thread, whose tid is then `tid`. */
 static void active_name(struct life *l, const struct context *ctx, u64 now, u32 tid,
 			const struct life_sink *sink)
 {
 	struct life_ledger *b = &l->active;
 
+	idle_name(l);
 	if (b->known) {
 		struct life_share share = {.ctx = b->owner,
 					   .tid = tid,
@@ -82,6 +111,12 @@ void life_exec_ended(struct life *l, const struct life_sink *sink)
 		return;
 	active_name(l, &nobody, s->exec_ns, s->exec_tid, sink);
 	s->exec_ns = s->exec_tid = 0;
+}
+
+void life_active_join(struct life *left, const struct life *right, const struct life_sink *sink)
+{
+	idle_join(left, right);
+	life_ledger_join(left, &left->active, &right->active, sink->owned, sink);
 }
 
 void life_ledger_join(struct life *left, struct life_ledger *a, const struct life_ledger *b,
@@ -137,6 +172,10 @@ void life_unnamed_tell(struct life *l, const struct life_sink *sink)
 		share.ctx = b->guess.ctx;
 	if (sink->unnamed && share.begin_ns < share.end_ns)
 		sink->unnamed(sink->arg, l, &share);
-	if (!b->known)
+	if (!b->known) {
 		b->open = (struct split){0};
+		idle_name(l);
+	}
+	if (!context_is_none(&share.ctx))
+		l->idle.head = (struct work_split){0};
 }

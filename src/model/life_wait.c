@@ -6,8 +6,13 @@
 /* Adds a stay off the CPU to the visit. */
 static void visit_add_wait(struct life_state *s, const struct life_wait *w)
 {
-	if (s->visit_ns || s->visit_guess_ns)
+	if (s->visit_ns || s->visit_guess_ns) {
 		split_add(&s->visit_had, &w->split);
+		if (w->work && context_is_none(&w->ctx)) {
+			s->visit_idle.ns[w->part - WORK_FIRST_PART] += w->split.ns[w->part];
+			s->visit_work = w->work;
+		}
+	}
 	if ((w->mode & MODE_MASK) != MODE_fault) {
 		life_nested_leave(s);
 		return;
@@ -17,10 +22,9 @@ static void visit_add_wait(struct life_state *s, const struct life_wait *w)
 	split_add(&s->nested.had, &w->split);
 }
 
-static enum split_part wait_part(const struct life_leave *v, const struct life_wake *wake,
-				 const char **reason)
+static struct cause_query wait_query(const struct life_leave *v, const struct life_wake *wake)
 {
-	struct cause_query q = {
+	return (struct cause_query){
 		.mode = v->mode & MODE_MASK,
 		.nr = v->nr,
 		.abi_flags = v->mode & MODE_COMPAT ? SYSCALL_COMPAT : 0,
@@ -33,7 +37,14 @@ static enum split_part wait_part(const struct life_leave *v, const struct life_w
 		.waker_irq = wake->irq,
 		.waker_file = wake->file,
 		.waker_block = wake->block != 0,
+		.waker_own = wake->own,
 	};
+}
+
+static enum split_part wait_part(const struct life_leave *v, const struct life_wake *wake,
+				 const char **reason)
+{
+	struct cause_query q = wait_query(v, wake);
 
 	*reason = "";
 	if (v->state == LEAVE_preempted || v->fresh)
@@ -41,6 +52,14 @@ static enum split_part wait_part(const struct life_leave *v, const struct life_w
 	if (v->state == LEAVE_throttled)
 		return SPLIT_throttled;
 	return cause_find(&q, reason);
+}
+
+static enum work wait_work(const struct life_leave *v, const struct life_wake *wake,
+			   enum split_part part)
+{
+	struct cause_query q = wait_query(v, wake);
+
+	return work_is_part(part) ? work_find(&q, NULL) : WORK_NOT;
 }
 
 /*
@@ -99,10 +118,13 @@ static void stay_tell(struct life *l, const struct life_stay *stay, const struct
 
 	w.wake.queued = false; /* it decided whether the waking ended this stay */
 	w.part = wait_part(v, &stay->wake, &w.reason);
+	w.work = wait_work(v, &stay->wake, w.part);
 	w.split.ns[w.part] += (s64)(slept - w.begin_ns);
 	w.split.ns[SPLIT_runnable] += (s64)(stay->known_ns - stay->woken_ns);
 	w.split.ns[SPLIT_unknown] += (s64)(stay->woken_ns - slept + w.end_ns - stay->known_ns);
 	life_spend(l, w.part, w.begin_ns, slept);
+	if (w.work && w.work != WORK_BY_WORD && context_is_none(&w.ctx))
+		life_idle_note(l, w.part, w.begin_ns, slept);
 	life_spend(l, SPLIT_unknown, slept, stay->woken_ns);
 	life_spend(l, SPLIT_runnable, stay->woken_ns, stay->known_ns);
 	life_spend(l, SPLIT_unknown, stay->known_ns, w.end_ns);
@@ -162,7 +184,9 @@ static bool call_of(const struct life *l, enum life_event event, const struct re
 		in->nr = c->nr;
 		in->mode = MODE_syscall | (c->flags & SYSCALL_COMPAT ? MODE_COMPAT : 0);
 		in->arg0 = c->arg0;
-		in->file = c->file;
+		in->file = work_is_futex(c->nr, c->flags & SYSCALL_COMPAT)
+				   ? work_futex(c->arg1, c->arg2)
+				   : c->file;
 		in->ctx = c->ctx;
 	} else if (event == LIFE_LEAVES || event == LIFE_RUNS) {
 		const struct record_switch *sw = (const void *)r;

@@ -29,14 +29,15 @@
 	P(other, 11, "blocked on something else that is known")                                    \
 	P(off_thread, 12, "no thread had the span")                                                \
 	P(unknown, 13, "nothing was seen")                                                         \
-	P(cpu, 14, "on a CPU while calls were not recorded: in user code or in the kernel")
+	P(cpu, 14, "on a CPU while calls were not recorded: in user code or in the kernel")        \
+	P(idle, 15, "outside of spans, waiting for work")
 
 enum split_part {
 #define P(part, value, what) SPLIT_##part = value,
 	SPLIT_PARTS(P)
 #undef P
 };
-#define SPLIT_PARTS_COUNT 15
+#define SPLIT_PARTS_COUNT 16
 
 /* The name of a part ("off_thread"), NULL if there is no such part. */
 static inline const char *split_part_name(unsigned int part)
@@ -94,12 +95,21 @@ static inline s64 split_on_cpu(const struct split *split)
 			 split->ns[SPLIT_cpu]);
 }
 
+/* The same without idle time. */
+static inline struct split split_work(const struct split *split)
+{
+	struct split work = *split;
+
+	work.ns[SPLIT_idle] = 0;
+	return work;
+}
+
 /* The sum of the parts, which is the duration. */
 static inline s64 split_total(const struct split *split)
 {
 	s64 total = 0;
 
-#pragma GCC unroll 15
+#pragma GCC unroll 16
 	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
 		total = split_sum(total, split->ns[i]);
 	return total;

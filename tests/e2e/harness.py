@@ -20,7 +20,8 @@ for variable in ("SUDO_UID", "SUDO_GID"):
     os.environ.pop(variable, None)
 
 PARTS = ["user_ns", "kernel_ns", "runnable_ns", "throttled_ns", "disk_ns", "network_ns", "lock_ns",
-         "timer_ns", "ipc_ns", "fault_ns", "child_ns", "other_ns", "off_thread_ns", "unknown_ns", "cpu_ns"]
+         "timer_ns", "ipc_ns", "fault_ns", "child_ns", "other_ns", "off_thread_ns", "unknown_ns", "cpu_ns",
+         "idle_ns"]
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
 SLOWER = int(os.environ.get("SLOWER", "1"))  # an emulated machine: how many times
 WAITS = ["runnable_ns", "throttled_ns", "disk_ns", "network_ns", "lock_ns", "timer_ns", "ipc_ns",

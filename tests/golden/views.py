@@ -18,7 +18,7 @@ import schema  # noqa: E402
 os.environ["TZ"] = "UTC"
 PARTS = [part + "_ns" for part in (
     "user kernel runnable throttled disk network lock timer ipc fault child other off_thread "
-    "unknown cpu").split()]
+    "unknown cpu idle").split()]
 ROW = ["key", "service", "process", "pid", "thread", "tid", "count", "errors", "total_ns",
        "p50_ns", "p95_ns", "p99_ns", "max_ns", "time", "program", "command", "read_bytes",
        "written_bytes", "errnos", "connections",

@@ -177,6 +177,20 @@ void archive_split(struct archive *a, struct split *split)
 		archive_fail(a, -EBADMSG);
 }
 
+void archive_work(struct archive *a, struct work_split *work)
+{
+	u16 parts = 0;
+
+	for (int i = 0; i < WORK_PARTS_COUNT; i++)
+		parts |= (u16)((work->ns[i] != 0) << i);
+	archive_u16(a, &parts);
+	for (int i = 0; i < WORK_PARTS_COUNT; i++)
+		if (parts & 1 << i)
+			archive_s64(a, &work->ns[i]);
+	if (parts >> WORK_PARTS_COUNT)
+		archive_fail(a, -EBADMSG);
+}
+
 /* ---- lists of which the order means nothing ---- */
 
 void archive_order_begin(struct archive *a, struct archive_order *order)

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/vec.h"
 #include "map/fact/texts.h"
+#include "model/work.h"
 #include "record/record.h"
 #include "span/split.h"
 
@@ -50,6 +51,8 @@ void archive_shared_path(struct archive *a, const char **path); /* of a->texts *
 void archive_file(struct archive *a, struct file_ref *file);
 void archive_context(struct archive *a, struct context *ctx);
 void archive_split(struct archive *a, struct split *split); /* any numbers: sums may wrap */
+
+void archive_work(struct archive *a, struct work_split *work); /* likewise */
 
 /* How many elements follow; when reading, never more than there are bytes. */
 size_t archive_count(struct archive *a, size_t count);

@@ -23,12 +23,30 @@ static void archive_time_split(struct archive *a, struct split *split)
 	}
 }
 
+/* Of one visit. */
+static void archive_visit_idle(struct archive *a, struct work_split *idle)
+{
+	u64 left = RECORD_TIME_END_NS;
+
+	archive_work(a, idle);
+	for (int i = 0; i < WORK_PARTS_COUNT; i++) {
+		if (idle->ns[i] < 0 || (u64)idle->ns[i] > left) {
+			archive_fail(a, -EBADMSG);
+			*idle = (struct work_split){0};
+			return;
+		}
+		left -= (u64)idle->ns[i];
+	}
+}
+
 static void archive_wake(struct archive *a, struct life_wake *wake)
 {
 	archive_bool(a, &wake->has);
 	if (!wake->has)
 		return;
 	archive_bool(a, &wake->queued);
+	archive_bool(a, &wake->own);
+	archive_u32(a, &wake->fd);
 	archive_time(a, &wake->time_ns);
 	archive_u32(a, &wake->waker_tid);
 	archive_u8(a, &wake->context);
@@ -101,6 +119,10 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_time(a, &s->visit_ns);
 	archive_time(a, &s->visit_guess_ns);
 	archive_time_split(a, &s->visit_had);
+	archive_visit_idle(a, &s->visit_idle);
+	archive_u8(a, &s->visit_work);
+	if (s->visit_work >= WORK_VALUES_COUNT)
+		archive_fail(a, -EBADMSG);
 	archive_time(a, &s->nested.from_ns);
 	archive_time(a, &s->nested.doubt_ns);
 	archive_time_split(a, &s->nested.had);
@@ -153,6 +175,9 @@ static void archive_life_past(struct archive *a, struct life *l)
 	archive_u32(a, &l->losses_seen);
 	archive_u32(a, &l->told);
 	archive_split(a, &l->total);
+	archive_work(a, &l->idle.known);
+	archive_work(a, &l->idle.head);
+	archive_work(a, &l->idle.open);
 	archive_s64(a, &l->doubtful_ns);
 }
 

@@ -67,6 +67,7 @@ static void archive_sum(struct archive *a, struct sum *sum)
 	archive_u64(a, &sum->read_bytes);
 	archive_u64(a, &sum->written_bytes);
 	archive_split(a, &sum->split);
+	archive_work(a, &sum->idle);
 	archive_histogram(a, &sum->durations);
 }
 
@@ -198,6 +199,7 @@ void whole_sums(struct archive *a, struct partial *p)
 	archive_sums(a, &p->call_waits);
 	archive_sums(a, &p->waits);
 	archive_sums(a, &p->blocks);
+	archive_sums(a, &p->futexes);
 	archive_sums(a, &p->events.counts);
 }
 

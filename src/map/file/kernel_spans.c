@@ -116,7 +116,7 @@ static bool is_all_kernel(const struct kspan *k)
 
 static bool has_wait(const struct kspan *k)
 {
-	return k->part || k->state || k->open || k->visit_ns || k->reason;
+	return k->part || k->state || k->open || k->visit_ns || k->reason || k->work;
 }
 
 static u8 parts_of(const struct kspan *k)
@@ -144,6 +144,8 @@ static void archive_waking(struct archive *a, struct life_wake *wake)
 	archive_u16(a, &wake->irq);
 	archive_file(a, &wake->file);
 	archive_u64(a, &wake->block);
+	archive_bool(a, &wake->own);
+	archive_u32(a, &wake->fd);
 }
 
 static void archive_wait(struct archive *a, struct reasons *r, struct kspan *k)
@@ -151,9 +153,11 @@ static void archive_wait(struct archive *a, struct reasons *r, struct kspan *k)
 	archive_u8(a, &k->part);
 	archive_u8(a, &k->state);
 	archive_u8(a, &k->open);
+	archive_u8(a, &k->work);
 	archive_u64(a, &k->visit_ns);
 	archive_reason_of(a, r, k);
-	if (k->part >= SPLIT_PARTS_COUNT)
+	archive_work(a, &k->idle);
+	if (k->part >= SPLIT_PARTS_COUNT || k->work >= WORK_VALUES_COUNT)
 		archive_fail(a, -EBADMSG);
 }
 

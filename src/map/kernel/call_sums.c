@@ -100,7 +100,8 @@ bool wait_ended_by(const struct life_wait *w, struct file_ref *file)
 
 	if (!wait_is_in_call(w) || !wake->has || !wake->file.kind)
 		return false;
-	if (wake->file.kind == FILE_KIND_unix && wake->context == WAKE_task)
+	/* where the epoll does not tell it, it may be the socket of who woke */
+	if (wake->file.kind == FILE_KIND_unix && wake->context == WAKE_task && !wake->fd)
 		return false;
 	switch (nr) {
 	case SYSCALL_NR_epoll_wait:
@@ -125,7 +126,7 @@ static struct file_use wait_use(const struct life *l, const struct life_wait *w)
 	struct file_ref ended;
 
 	if (wait_ended_by(w, &ended))
-		return (struct file_use){ended, l->pid, -1, w->wake.time_ns};
+		return (struct file_use){ended, l->pid, (s32)w->wake.fd - 1, w->wake.time_ns};
 	return (struct file_use){w->file, l->pid, call_fd(abi_flags, w->nr, &w->arg0, 1),
 				 w->begin_ns};
 }
@@ -161,7 +162,10 @@ static int sum_of_wait(struct partial *p, const struct life *l, const struct lif
  */
 static int call_wait_add(struct partial *p, const struct life *l, const struct life_wait *w)
 {
-	const struct sum_one one = {.duration_ns = w->end_ns - w->begin_ns};
+	const struct work_split idle = idle_of_wait(w->part, &w->split);
+	const bool idles = work_is_assumed(w->work) && context_is_none(&w->ctx);
+	const struct sum_one one = {.duration_ns = w->end_ns - w->begin_ns,
+				    .idle = idles ? &idle : NULL};
 	const struct file_use use = wait_use(l, w);
 	const struct call_sum call = {.key = call_key(w->nr, w->mode & MODE_COMPAT),
 				      .pid = l->pid,
@@ -182,11 +186,12 @@ int wait_sums_add(struct partial *p, const struct life *l, const struct life_wai
 {
 	const struct sum_one blocked = {.duration_ns = (u64)w->split.ns[w->part]};
 	const struct sum_one runnable = {.duration_ns = (u64)w->split.ns[SPLIT_runnable]};
+	bool work = w->work && context_is_none(&w->ctx);
 	struct sum_of of;
-	int err;
+	int err = w->work > WORK_WAITS ? futex_wait_add(p, l, w) : 0;
 
-	if (!sums_choose(p, l->pid, l->tid))
-		return 0;
+	if (err || !sums_choose(p, l->pid, l->tid))
+		return err;
 	err = sum_of_wait(p, l, w, &of);
 	if (err)
 		return err;
@@ -201,6 +206,26 @@ int wait_sums_add(struct partial *p, const struct life *l, const struct life_wai
 	}
 	if (sums_tell(p, SUM_BY_WAKER))
 		of.key |= wake_key(&w->wake);
-	err = sums_add_part(&p->waits, &of, w->part, &blocked);
+	if (work)
+		of.key |= SUM_WAIT_IDLE;
+	if (!work || w->work == WORK_WAITS)
+		err = sums_add_part(&p->waits, &of, w->part, &blocked);
 	return err ? err : call_wait_add(p, l, w);
+}
+
+struct sum_of call_sum_of_futex(const struct partial *p, u64 call, u32 pid)
+{
+	return (struct sum_of){.key = sums_tell(p, SUM_BY_CALL) ? call : 0,
+			       .pid = sums_tell(p, SUM_BY_PROCESS) ? pid : 0};
+}
+
+struct sum_of wait_sum_of_futex(const struct partial *p, u64 call, u32 pid,
+				const struct life_wake *wake)
+{
+	struct sum_of of = call_sum_of_futex(p, call, pid);
+
+	of.key <<= SUM_WAIT_CALL_SHIFT;
+	if (sums_tell(p, SUM_BY_WAKER))
+		of.key |= wake_key(wake);
+	return of;
 }

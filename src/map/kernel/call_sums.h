@@ -7,7 +7,8 @@
  *   partial.calls       system calls and requests to io_uring. Key: SUM_CALL_* and, from bit 32 on,
  *                       the errno with which they failed
  *   partial.call_waits  the same, for sleeps in calls whose begin is not known
- *   partial.waits       waits. Key: the part of time in bits 0-7, the call as above from bit 8 on,
+ *   partial.waits       waits. Key: the part of time in bits 0-7 (with SUM_WAIT_IDLE until a
+ *                       partial is finished), the call as above from bit 8 on,
  *                       the waker from bit 27 on: its kind (enum record_wake_context) + 1, and from
  *                       bit 32 on the tid of a thread
  *   partial.blocks      requests to disks. Key: the device
@@ -44,6 +45,7 @@ struct sum_choice {
 #define SUM_ERROR_SHIFT 32
 
 #define SUM_WAIT_PART_MASK 0xffull
+#define SUM_WAIT_IDLE 0x80ull /* with the part: a wait for work under no context */
 #define SUM_WAIT_CALL_SHIFT 8
 #define SUM_WAIT_WAKER_SHIFT 27
 #define SUM_WAIT_WAKER_MASK 7ull
@@ -115,5 +117,13 @@ int call_sums_add(struct partial *p, const struct call_sum *call, const struct s
 
 /* Counts a wait: for its cause, and for a CPU after that. 0 or -ENOMEM. */
 int wait_sums_add(struct partial *p, const struct life *l, const struct life_wait *w);
+
+/*
+ * The keys of the sums of calls and waits to which a wait for a futex belongs, which is counted by
+ * futex until the partial is finished (futex.h). `call`: SUM_CALL_*.
+ */
+struct sum_of call_sum_of_futex(const struct partial *p, u64 call, u32 pid);
+struct sum_of wait_sum_of_futex(const struct partial *p, u64 call, u32 pid,
+				const struct life_wake *wake);
 
 #endif

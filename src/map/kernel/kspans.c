@@ -383,6 +383,7 @@ static int kspan_compare(const struct kspan *x, const struct kspan *y)
 	COMPARE(x->part, y->part);
 	COMPARE(x->state, y->state);
 	COMPARE(x->visit_ns, y->visit_ns);
+	COMPARE(x->work, y->work);
 	COMPARE(x->file.key, y->file.key);
 	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
 }

@@ -25,6 +25,7 @@ struct kspan {
 	u8 part;	/* wait: enum split_part */
 	u8 state, mode; /* wait: how it left the CPU; syscall, uring, block: flags in mode */
 	u8 open;      /* syscall: it had not returned at the end; wait: it may have been several */
+	u8 work;      /* syscall, wait: enum work: whether some of it, or it, waits for work */
 	u64 visit_ns; /* wait: begin of the syscall or fault it lies in */
 	u64 args[6];  /* fault: address, ip, flags; uring: fd, IOSQE_*; block: enum block_arg */
 	s64 result;
@@ -33,6 +34,7 @@ struct kspan {
 	const char *reason;    /* static */
 	struct life_wake wake; /* wait: what ended it, if that was seen */
 	struct split split;
+	struct work_split idle; /* syscall: of that, waits for work under no context */
 };
 
 struct kspans_place {

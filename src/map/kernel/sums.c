@@ -114,6 +114,8 @@ int sums_add(struct sums *s, const struct sum_of *of, const struct split *split,
 	if (err)
 		return err;
 	split_add(&s->list.data[number].split, split);
+	if (one->idle)
+		work_add(&s->list.data[number].idle, one->idle);
 	return sum_count(s, number, one);
 }
 
@@ -131,20 +133,21 @@ int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part,
 	return sum_count(s, number, one);
 }
 
-static int sum_merge(struct sums *left, const struct sum_of *of, const struct sum *from)
+int sums_give(struct sums *s, const struct sum_of *of, const struct sum *from)
 {
 	struct sum *to;
 	size_t number;
-	int err = sum_find(left, of, &number);
+	int err = sum_find(s, of, &number);
 
 	if (err)
 		return err;
-	to = &left->list.data[number];
+	to = &s->list.data[number];
 	to->count += from->count;
 	to->errors += from->errors;
 	to->read_bytes += from->read_bytes;
 	to->written_bytes += from->written_bytes;
 	split_add(&to->split, &from->split);
+	work_add(&to->idle, &from->idle);
 	return histogram_merge(&to->durations, &from->durations);
 }
 
@@ -159,7 +162,7 @@ int sums_merge_as(struct sums *left, struct sums *right,
 		struct sum_of of;
 
 		err = name(arg, from, &of);
-		err = err ? err : sum_merge(left, &of, from);
+		err = err ? err : sums_give(left, &of, from);
 	}
 	return err;
 }

@@ -19,6 +19,7 @@ struct sum {
 	u64 count, errors;
 	u64 read_bytes, written_bytes; /* that calls moved from and to the file */
 	struct split split;
+	struct work_split idle; /* of that, waits for work under no context */
 	struct histogram durations;
 };
 
@@ -56,6 +57,7 @@ struct sum_one {
 	u64 duration_ns;
 	bool error;
 	u64 read_bytes, written_bytes;
+	const struct work_split *idle; /* waits for work under no context; NULL: none */
 };
 
 /* Counts one more. 0 or -ENOMEM. */
@@ -64,6 +66,9 @@ int sums_add(struct sums *s, const struct sum_of *of, const struct split *split,
 /* Counts one more, all of whose time is that part. 0 or -ENOMEM. */
 int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part,
 		  const struct sum_one *one);
+
+/* Adds all that another sum has, as that of the thing `of`. 0 or -ENOMEM. */
+int sums_give(struct sums *s, const struct sum_of *of, const struct sum *from);
 
 /* Adds `right` to `left`; right is only to be freed afterwards. 0 or -ENOMEM. */
 int sums_merge(struct sums *left, struct sums *right);

@@ -350,7 +350,7 @@ struct split node_split(const struct partial *p, const struct tree *tree, const 
 	if (!node_is_kernel(n))
 		return tree->times[n->of - 1].split;
 	kspans_get(&p->kspans, n->of - 1, &k);
-	return k.split;
+	return idle_split(p, &k);
 }
 
 u32 node_threads(const struct tree *tree, const struct node *n)

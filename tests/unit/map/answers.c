@@ -204,6 +204,13 @@ static void print_split(FILE *out, const struct split *split)
 	fprintf(out, "\n");
 }
 
+static void print_work(FILE *out, const struct work_split *work)
+{
+	for (int i = 0; i < WORK_PARTS_COUNT; i++)
+		fprintf(out, " %lld", (long long)work->ns[i]);
+	fprintf(out, "\n");
+}
+
 static void print_context(FILE *out, const struct context *ctx)
 {
 	for (int i = 0; i < 8; i++)
@@ -225,6 +232,7 @@ static void print_sums(FILE *out, const char *what, const struct sums *sums)
 			(unsigned long long)histogram_percentile(&sum->durations, 5000),
 			(unsigned long long)sum->durations.max);
 		print_split(out, &sum->split);
+		print_work(out, &sum->idle);
 	}
 }
 
@@ -409,6 +417,8 @@ static void print_told_once(FILE *out, const struct partial *p, const struct ksp
 
 static void print_kspan(FILE *out, const struct partial *p, const struct kspan *k)
 {
+	struct split idle;
+
 	fprintf(out,
 		"kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u block %llx args %llx "
 		"%llx "
@@ -418,7 +428,8 @@ static void print_kspan(FILE *out, const struct partial *p, const struct kspan *
 		(unsigned long long)k->wake.block, (unsigned long long)k->args[0],
 		(unsigned long long)k->args[1], (unsigned long long)k->args[2],
 		(unsigned long long)k->args[3], k->mode, (long long)k->result);
-	print_split(out, &k->split);
+	idle = idle_split(p, k);
+	print_split(out, &idle);
 	print_told_once(out, p, k);
 	print_stack(out, p, STACK_KERNEL, k);
 	print_stack(out, p, STACK_USER, k);
@@ -659,6 +670,7 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 	print_files(out, p, false); /* no descriptor keeps the simulated sockets */
 	print_sums(out, "wait", &p->waits);
 	print_sums(out, "block", &p->blocks);
+	print_sums(out, "futex", &p->futexes);
 	times = times_of(p);
 	for (size_t i = 0; i < p->spans.count; i++) {
 		if (span_last(p, p->spans.data[i]) <= from_ns)
@@ -697,6 +709,7 @@ char *answers(struct partial *p, const struct simulation *s)
 	print_files(out, p, true);
 	print_sums(out, "wait", &p->waits);
 	print_sums(out, "block", &p->blocks);
+	print_sums(out, "futex", &p->futexes);
 	print_spans(out, p);
 	print_events(out, p, true);
 	print_samples(out, "sample", &p->samples);

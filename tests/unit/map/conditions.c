@@ -156,7 +156,8 @@ static void check_asleep(u32 filters, bool snapshot, const struct context *ctx, 
 	CHECK_EQ(counted(&p->calls, 110, SUM_CALL_MASK), !snapshot);
 	CHECK_EQ(of_files(&p->calls), counts);
 	CHECK_EQ(counted(&p->waits, SPLIT_other, SUM_WAIT_PART_MASK) +
-			 counted(&p->waits, SPLIT_ipc, SUM_WAIT_PART_MASK),
+			 counted(&p->waits, SPLIT_ipc, SUM_WAIT_PART_MASK) +
+			 counted(&p->waits, SPLIT_idle, SUM_WAIT_PART_MASK),
 		 1);
 	for (size_t i = 0; i < kspans_count(&p->kspans); i++) {
 		struct kspan k;

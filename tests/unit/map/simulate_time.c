@@ -17,17 +17,57 @@ void actor_run(struct actor *a, enum split_part part, u64 ns)
 struct call {
 	u16 nr, file_kind;
 	u8 part;
+	u16 file_flags;
+	bool work; /* it waits for work: idle outside of spans */
 };
 
+#define FUTEX_WAIT_BITSET_PRIVATE 137
+
 static const struct call calls[] = {
-	{230, 0, SPLIT_timer},		/* clock_nanosleep */
-	{0, FILE_KIND_pipe, SPLIT_ipc}, /* read */
-	{61, 0, SPLIT_child},		/* wait4 */
-	{0, FILE_KIND_tcp, SPLIT_network},
-	{59, 0, SPLIT_disk}, /* execve, by itself */
+	{230, 0, SPLIT_timer, 0, false},	  /* clock_nanosleep */
+	{0, FILE_KIND_pipe, SPLIT_ipc, 0, false}, /* read */
+	{61, 0, SPLIT_child, 0, false},		  /* wait4 */
+	{0, FILE_KIND_tcp, SPLIT_network, FILE_MADE, false},
+	{0, FILE_KIND_tcp, SPLIT_network, FILE_ACCEPTED, true},
+	{43, FILE_KIND_tcp, SPLIT_network, FILE_LISTENS, true}, /* accept */
+	{232, FILE_KIND_epoll, SPLIT_network, 0, true},		/* epoll_wait */
+	{202, 0, SPLIT_lock, FILE_NONE_FUTEX, true},
+	{59, 0, SPLIT_disk, 0, false}, /* execve, by itself */
 };
-#define CALLS 4
+#define CALLS 8
 #define CALL_EXECVE (&calls[CALLS])
+
+/* Few futexes, on which threads sleep that others wake. */
+static u64 call_arg0(const struct actor *a, const struct call *call)
+{
+	return call->file_flags & FILE_NONE_FUTEX ? 4096 + 8 * (a->thread->tid % 3) : 0;
+}
+
+static struct file_ref call_file(const struct call *call)
+{
+	struct file_ref file = {
+		.key = call->file_kind ? 7 : 0, .kind = call->file_kind, .flags = call->file_flags};
+
+	if (call->file_flags & FILE_NONE_FUTEX)
+		file.key = FUTEX_KEY(FUTEX_WAIT_BITSET_PRIVATE, 0);
+	return file;
+}
+
+static void call_ends(const struct actor *a, const struct call *call, struct record_syscall *r)
+{
+	r->nr = call->nr;
+	r->arg0 = call_arg0(a, call);
+	if (call->file_flags & FILE_NONE_FUTEX)
+		r->arg1 = FUTEX_WAIT_BITSET_PRIVATE;
+	else
+		r->file = call_file(call);
+}
+
+/* A sleep counts by its cause, or as idle time. */
+static u8 call_part(const struct actor *a, const struct call *call, u8 part)
+{
+	return call && call->work && part == call->part && !a->depth ? SPLIT_idle : part;
+}
 
 /* A sample of what runs, in one of a few stacks. */
 static void tells_sample(struct actor *a)
@@ -63,8 +103,8 @@ void actor_leaves(struct actor *a, u8 state, u8 mode, u64 visit, const struct ca
 		sw.since_ns = a->now - visit;
 	if (call && mode == MODE_syscall) {
 		sw.nr = call->nr;
-		sw.file.kind = call->file_kind;
-		sw.file.key = 7;
+		sw.arg0 = call_arg0(a, call);
+		sw.file = call_file(call);
 	}
 	actor_emit(a, &sw, sizeof(sw), RECORD_switch, a->now);
 }
@@ -138,11 +178,14 @@ void actor_sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, 
 
 	if (call == &calls[0])
 		w.context = WAKE_timer;
+	if (call && call->file_kind == FILE_KIND_epoll)
+		w.file = (struct file_ref){.key = 9, .kind = FILE_KIND_tcp, .flags = FILE_ACCEPTED};
 	if (part == SPLIT_disk) {
 		state = LEAVE_disk_sleep;
 		w.block = WAKE_BLOCK(5, 0);
 	}
 	actor_leaves(a, state, mode, visit, call);
+	part = call_part(a, call, part);
 	if (on_since < left && simulation_random(a->s, 3) == 0) {
 		u64 early = left - simulation_random(a->s, left - on_since);
 
@@ -195,9 +238,10 @@ static void faults_in_call(struct actor *a, u64 visit)
 void does_syscall(struct actor *a)
 {
 	const struct call *call = &calls[simulation_random(a->s, CALLS)];
-	struct record_syscall r = {.head = head_of(a), .nr = call->nr};
+	struct record_syscall r = {.head = head_of(a)};
 	u64 begin = a->now;
 
+	call_ends(a, call, &r);
 	actor_run(a, SPLIT_kernel, some(a, 500));
 	actor_looked_at(a, MODE_syscall, begin, call);
 	for (u64 n = simulation_random(a->s, 4); n > 0; n--) {
@@ -215,8 +259,6 @@ void does_syscall(struct actor *a)
 	actor_looked_at(a, MODE_syscall, begin, call);
 	r.duration_ns = a->now - begin;
 	r.result = simulation_random(a->s, 5) ? 1 : -2;
-	r.file.kind = call->file_kind;
-	r.file.key = call->file_kind ? 7 : 0;
 	if (a->depth)
 		memcpy(r.ctx.span, &a->spans[a->depth - 1], 8);
 	actor_emit(a, &r, sizeof(r), RECORD_syscall, a->now);
@@ -288,19 +330,23 @@ void actor_was_in_call(struct actor *a)
 		.head = head_of(a), .start_ns = a->thread->start_ns, .mode = MODE_syscall};
 	struct record_waking w = {
 		.head = head_of(a), .waker_tid = simulation_waker(a->now), .context = WAKE_task};
-	struct record_syscall r = {.head = head_of(a), .nr = call->nr, .flags = SYSCALL_BEGIN_SOFT};
+	struct record_syscall r = {.head = head_of(a), .flags = SYSCALL_BEGIN_SOFT};
+	u8 part = call_part(a, call, call->part);
 	u64 begin = a->now;
 	bool late = a->thread->tid % 8 == 0 && a->thread->tid != EXEC_PID && !a->s->filters;
 
+	call_ends(a, call, &r);
+	if (call->file_kind == FILE_KIND_epoll)
+		w.file = (struct file_ref){.key = 9, .kind = FILE_KIND_tcp, .flags = FILE_ACCEPTED};
 	th.nr = r.nr;
 	th.state = LEAVE_sleep;
-	th.file.kind = r.file.kind = call->file_kind;
-	th.file.key = r.file.key = call->file_kind ? 7 : 0;
-	actor_run(a, call->part, some(a, 500));
+	th.arg0 = call_arg0(a, call);
+	th.file = call_file(call);
+	actor_run(a, part, some(a, 500));
 	th.since_ns = a->now - begin;
 	if (!late)
 		actor_emit(a, &th, sizeof(th), RECORD_thread, a->now);
-	actor_run(a, call->part, some(a, 2000));
+	actor_run(a, part, some(a, 2000));
 	if (call == &calls[0])
 		w.context = WAKE_timer;
 	actor_emit(a, &w, sizeof(w), RECORD_waking, a->now);

@@ -12,6 +12,9 @@
 #define SOFTIRQ(number) WOKEN(softirq), .waker_vector = (number)
 #define DATA_OF(name) .waker_file = {.kind = FILE_KIND_##name}
 #define ENDLESS .file = {.flags = FILE_NONE_ENDLESS}
+#define FUTEX(operation, value)                                                                    \
+	.file = {.key = FUTEX_KEY(operation, value), .flags = FILE_NONE_FUTEX}
+#define JOIN 265 /* FUTEX_WAIT_BITSET by the wall clock, between processes */
 #define ON_CPU_BY(name) .mode = MODE_##name
 
 static const struct {
@@ -56,6 +59,9 @@ static const struct {
 	{{NR(futex), STATE(sleep), WOKEN(timer)}, SPLIT_timer, "timed out"},
 	{{NR(futex), STATE(sleep), WOKEN(task)}, SPLIT_lock, "futex"},
 	{{NR(futex_waitv), STATE(sleep)}, SPLIT_lock, "futex"},
+	{{NR(futex), STATE(sleep), FUTEX(JOIN, 4711)}, SPLIT_child, "end of a thread"},
+	{{NR(futex), STATE(sleep), FUTEX(JOIN, 2)}, SPLIT_lock, "futex"},
+	{{NR(futex), STATE(sleep), FUTEX(JOIN | 128, 4711)}, SPLIT_lock, "futex"},
 	{{NR(futex), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_fault, "page"},
 	{{NR(futex), STATE(disk_sleep), WOKEN(task)}, SPLIT_lock, "futex"},
 	{{NR(fork), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "copy"},
