@@ -312,4 +312,9 @@ RECORD_AT(peer, address_lo, 72);
 RECORD_AT(peer, path_len, 80);
 RECORD_AT(peer, path, 82);
 
+RECORD_SIZE(struct record_device, 64);
+RECORD_AT(device, dev, 24);
+RECORD_AT(device, name_len, 28);
+RECORD_AT(device, name, 30);
+
 #endif

@@ -99,14 +99,15 @@ typedef signed long long s64;
 	K(sample, 38, "what a CPU ran at an instant, one of many in equal distances")              \
 	K(cost, 39, "what the recording itself cost: one program, or processes")                   \
 	K(peer, 40,                                                                                \
-	  "who sent or got the message of a call, as it names it; stands before its record")
+	  "who sent or got the message of a call, as it names it; stands before its record")       \
+	K(device, 41, "the name of a block device")
 
 enum record_kind {
 #define K(kind, value, what) RECORD_##kind = value,
 	RECORD_KINDS(K)
 #undef K
 };
-#define RECORD_KIND_MAX 40
+#define RECORD_KIND_MAX 41
 
 /*
  * All times are before this limit, more than a hundred years of uptime. Readers treat a later time
@@ -663,6 +664,10 @@ enum record_attribute_type {
 	FIX(u32, hierarchy, "0 for v2, else the number of the v1 hierarchy")                       \
 	FIX(u64, id, "kernfs id")                                                                  \
 	TEXT(1024, path, "in its hierarchy")
+
+#define RECORD_FIELDS_device(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                 \
+	FIX(u32, dev, "major number << 20 | minor number")                                         \
+	TEXT(32, name, "of the kernel: vda1")
 
 #define RECORD_FIELDS_cgroup_attach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                          \
 	FIX(u64, cgroup, "kernfs id of the cgroup it is in now")                                   \

@@ -134,6 +134,9 @@ bool key_tell_device(const struct subject *s, struct key_value *value)
 {
 	u32 dev = (u32)s->sum->key;
 
+	value->text = query_device_name(s->p, dev);
+	if (value->text)
+		return true;
 	snprintf(value->buffer, sizeof(value->buffer), "%u:%u", dev >> 20, dev & 0xfffff);
 	value->text = value->buffer;
 	return true;

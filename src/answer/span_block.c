@@ -3,12 +3,21 @@
 
 #include <string.h>
 
+#include "map/fact/query.h"
+
 const char *block_operation(u32 flags)
 {
 	return flags & BLOCK_DISCARD ? "discard"
 	       : flags & BLOCK_FLUSH ? "flush"
 	       : flags & BLOCK_WRITE ? "write"
 				     : "read";
+}
+
+const char *block_device(struct span_builder *b, u32 dev)
+{
+	const char *name = query_device_name(b->p, dev);
+
+	return name ? name : builder_text(b, "%u:%u", dev >> 20, dev & 0xfffff);
 }
 
 /* OpenTelemetry has names only for reads and writes. */
@@ -18,7 +27,7 @@ const char *span_add_block(struct span_builder *b, const struct kspan *k)
 	u32 dev = (u32)k->args[BLOCK_ARG_DEV];
 	bool sync = k->mode & BLOCK_SYNC, writeback = k->mode & BLOCK_WRITEBACK;
 
-	builder_string(b, "system.device", builder_text(b, "%u:%u", dev >> 20, dev & 0xfffff));
+	builder_string(b, "system.device", block_device(b, dev));
 	if (!(k->mode & (BLOCK_FLUSH | BLOCK_DISCARD)))
 		builder_string(b, "disk.io.direction", operation);
 	if (!(k->mode & BLOCK_FLUSH) || k->args[BLOCK_ARG_BYTES]) {

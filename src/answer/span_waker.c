@@ -44,7 +44,7 @@ static const char *block_text(struct span_builder *b, u64 block)
 {
 	u32 dev = WAKE_BLOCK_DEV(block), flags = WAKE_BLOCK_FLAGS(block);
 
-	return builder_text(b, "disk %u:%u %s%s", dev >> 20, dev & 0xfffff, block_operation(flags),
+	return builder_text(b, "disk %s %s%s", block_device(b, dev), block_operation(flags),
 			    flags & BLOCK_FAILED ? ", failed" : "");
 }
 

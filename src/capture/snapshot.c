@@ -10,6 +10,7 @@
 
 #include "capture/deliver.h"
 #include "capture/internal.h"
+#include "capture/kernel/devices.h"
 #include "capture/scope/scope.h"
 #include "programs.skel.h"
 
@@ -89,6 +90,8 @@ int capture_snapshot(struct capture *c, struct capture_delivery *to, struct erro
 	}
 	if (!err)
 		err = capture_snapshot_cgroups(c, sink);
+	if (!err)
+		err = capture_devices_tell(sink);
 	if (!err && c->files)
 		err = capture_iterator_run(c, sink, p->progs.snapshot_files, 0);
 	c->inherited_known = true;
@@ -112,6 +115,8 @@ int capture_look(struct capture *c, const struct capture_sink *caller, struct er
 		err = capture_hidden_tell(c, sink);
 	if (!err)
 		err = capture_snapshot_cgroups(c, sink);
+	if (!err)
+		err = capture_devices_tell(sink);
 	if (!err && c->files)
 		err = capture_iterator_run(c, sink, p->progs.snapshot_files, 0);
 	return err ? error_set(e, err, "cannot take a snapshot of threads") : 0;

@@ -142,6 +142,13 @@ struct fact_move {
 	bool found; /* it was there before, too */
 };
 
+/* A block device. */
+struct fact_device {
+	u32 dev; /* major number << 20 | minor number */
+	u32 name_bytes;
+	const char *name; /* of facts.texts */
+};
+
 /* The relation of the clocks at one instant. */
 struct fact_clock {
 	u64 monotonic_ns, realtime_ns, boottime_ns;
@@ -196,6 +203,7 @@ struct fact_mapping {
 	  ##__VA_ARGS__)                                                                           \
 	K(process, processes, LIST, FACT_OF(exec) | FACT_OF(process), ##__VA_ARGS__)               \
 	K(fork, forks, LIST, FACT_OF(fork), ##__VA_ARGS__)                                         \
+	K(device, devices, LIST, FACT_OF(device), ##__VA_ARGS__)                                   \
 	K(clock, clocks, LIST, FACT_OF(clock), ##__VA_ARGS__)                                      \
 	K(bytes, bytes, THREADS, FACT_OF(bytes), ##__VA_ARGS__)                                    \
 	K(path, paths, THREADS, FACT_OF(path), ##__VA_ARGS__)                                      \

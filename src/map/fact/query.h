@@ -98,6 +98,9 @@ u64 query_socket_peer(const struct partial *p, const struct fact_socket *socket)
 size_t query_bytes(const struct partial *p, u32 tid, u64 begin_ns, u64 end_ns,
 		   struct thread_place *first);
 
+/* The name of a block device (major number << 20 | minor number), NULL: not known. */
+const char *query_device_name(const struct partial *p, u32 dev);
+
 /* How events of this format are to be read, NULL: not known. */
 const struct event_text *query_event_format(const struct partial *p, u32 format);
 

@@ -37,7 +37,9 @@ int blocks_add(struct partial *p, const struct record_head *head)
 
 	if (p->options.state_only || !partial_in_range(p, head->time_ns))
 		return 0;
-	sum_one_moves(&one, r->flags & BLOCK_WRITE ? MOVES_TO_FILE : MOVES_FROM_FILE, r->bytes);
+	if (!(r->flags & BLOCK_DISCARD))
+		sum_one_moves(&one, r->flags & BLOCK_WRITE ? MOVES_TO_FILE : MOVES_FROM_FILE,
+			      r->bytes);
 	k.split.ns[SPLIT_off_thread] = (s64)one.duration_ns;
 	err = sums_choose(p, head->pid, head->tid) ? sums_add(&p->blocks, &of, &k.split, &one) : 0;
 	err = err ? err : span_sighted(p, &r->ctx, head, begin);

@@ -110,7 +110,7 @@ int seen_record(void *arg, const struct capture_stream *stream, const struct rec
 	if (r->kind > RECORD_KIND_MAX || r->kind == 0 || r->slots == 0)
 		return -EBADMSG;
 	s->records[r->kind]++;
-	if (!s->first_kind && r->kind != RECORD_cgroup) {
+	if (!s->first_kind && r->kind != RECORD_cgroup && r->kind != RECORD_device) {
 		s->first_kind = r->kind;
 		s->first_is_child = is_command(s, r->tid);
 	}

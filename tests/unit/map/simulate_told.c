@@ -253,7 +253,11 @@ void does_move(struct actor *a)
 	name.path_len = (u16)snprintf(name.path, sizeof(name.path), "%s/%064llu",
 				      name.hierarchy ? "/longer" : "",
 				      (unsigned long long)(10 * name.id + name.hierarchy));
-	if (name.id > 1 && simulation_random(a->s, 3) == 0)
+	if (name.id > 1 && simulation_random(a->s, 3) == 0) {
+		struct record_device device = {.dev = (u32)name.id, .name_len = 3, .name = "vda"};
+
 		actor_emit(a, &name, sizeof(name), RECORD_cgroup, a->now);
+		actor_emit(a, &device, sizeof(device), RECORD_device, a->now);
+	}
 	actor_emit(a, &r, sizeof(r), RECORD_cgroup_attach, a->now);
 }
