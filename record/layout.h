@@ -317,4 +317,12 @@ RECORD_AT(device, dev, 24);
 RECORD_AT(device, name_len, 28);
 RECORD_AT(device, name, 30);
 
+RECORD_SIZE(struct record_step, 40);
+RECORD_AT(step, from, 24);
+RECORD_AT(step, to, 25);
+RECORD_AT(step, why, 26);
+RECORD_AT(step, budget_ppm, 28);
+RECORD_AT(step, cost_ppm, 32);
+RECORD_AT(step, predicted_ppm, 36);
+
 #endif

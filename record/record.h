@@ -100,14 +100,15 @@ typedef signed long long s64;
 	K(cost, 39, "what the recording itself cost: one program, or processes")                   \
 	K(peer, 40,                                                                                \
 	  "who sent or got the message of a call, as it names it; stands before its record")       \
-	K(device, 41, "the name of a block device")
+	K(device, 41, "the name of a block device")                                                \
+	K(step, 42, "a budget changed the level of detail, or is not held")
 
 enum record_kind {
 #define K(kind, value, what) RECORD_##kind = value,
 	RECORD_KINDS(K)
 #undef K
 };
-#define RECORD_KIND_MAX 41
+#define RECORD_KIND_MAX 42
 
 /*
  * All times are before this limit, more than a hundred years of uptime. Readers treat a later time
@@ -338,6 +339,27 @@ enum record_fd_op {
 #define URING_END_UNKNOWN 2   /* it asked for no completion: it ended before head.time_ns */
 #define URING_SQPOLL 4	      /* submitted by the kernel's polling thread: its span is unknown */
 #define URING_DIRECT 8	      /* fd is a slot of the ring's own table, not a descriptor */
+
+/* step.from and step.to */
+#define RECORD_STEP_LEVELS(V) V(waits, 0) V(calls, 1)
+enum step_level {
+#define V(name, value) STEP_LEVEL_##name = value,
+	RECORD_STEP_LEVELS(V)
+#undef V
+		STEP_LEVELS
+};
+
+/* step.why */
+#define RECORD_STEP_REASONS(V)                                                                     \
+	V(none, 0)                                                                                 \
+	V(above, 1)  /* down, since recording cost more than the budget */                         \
+	V(below, 2)  /* up, since the higher level should fit */                                   \
+	V(beyond, 3) /* no lower level is allowed, and the budget is not held */
+enum step_why {
+#define V(name, value) STEP_##name = value,
+	RECORD_STEP_REASONS(V)
+#undef V
+};
 
 /* cost.flags */
 #define COST_PROGRAM 1 /* of a kernel program; else CPU time of processes */
@@ -717,6 +739,17 @@ enum record_attribute_type {
 	FIX(u64, address_hi, "network byte order; IPv4 mapped into IPv6")                          \
 	FIX(u64, address_lo, "")                                                                   \
 	TEXT(108, path, "address of a Unix socket")
+
+/* Shares of the host's CPU time are in millionths. */
+#define RECORD_FIELDS_step(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                   \
+	FIX(u8, from, "enum step_level")                                                           \
+	FIX(u8, to, "enum step_level")                                                             \
+	FIX(u8, why, "enum step_why")                                                              \
+	PAD(u8, pad)                                                                               \
+	FIX(u32, budget_ppm, "what recording may cost in the mean of ten seconds")                 \
+	FIX(u32, cost_ppm,                                                                         \
+	    "what it cost in the mean since the step before, of ten seconds at most")              \
+	FIX(u32, predicted_ppm, "what it should cost from now on; 0: not known")
 
 /* ---- the structs ---- */
 

@@ -37,6 +37,43 @@ static int clock_compare(const void *a, const void *b)
 	return (x->monotonic_ns > y->monotonic_ns) - (x->monotonic_ns < y->monotonic_ns);
 }
 
+/* The name of a value, which a newer recorder may have written. */
+static const char *name_of(const char *const *names, size_t count, u8 value)
+{
+	return value < count ? names[value] : "?";
+}
+
+static int source_add_steps(struct source *s)
+{
+	static const char *const levels[] = {
+#define V(name, value) [value] = #name,
+		RECORD_STEP_LEVELS(V)
+#undef V
+	};
+	static const char *const reasons[] = {
+#define V(name, value) [value] = #name,
+		RECORD_STEP_REASONS(V)
+#undef V
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < s->partial->facts.steps.count && !err; i++) {
+		const struct fact_step *step = &s->partial->facts.steps.data[i];
+		const struct step_view view = {
+			.time_ns = step->time_ns,
+			.from = name_of(levels, STEP_LEVELS, step->from),
+			.to = name_of(levels, STEP_LEVELS, step->to),
+			.why = name_of(reasons, sizeof(reasons) / sizeof(*reasons), step->why),
+			.budget_ppm = step->budget_ppm,
+			.cost_ppm = step->cost_ppm,
+			.predicted_ppm = step->predicted_ppm};
+
+		if (step->time_ns >= s->from_ns && step->time_ns < s->to_ns)
+			err = vec_push(&s->steps, view);
+	}
+	return err;
+}
+
 int source_describe(struct source *s)
 {
 	const typeof(s->partial->facts.clocks) *steps = &s->partial->facts.clocks;
@@ -47,6 +84,7 @@ int source_describe(struct source *s)
 	s->view.incomplete += cut;
 	for (size_t i = 0; i < steps->count && !err; i++)
 		err = source_add_clock(s, steps->data[i].monotonic_ns, steps->data[i].realtime_ns);
+	err = err ? err : source_add_steps(s);
 	if (err)
 		return err;
 	if (s->clocks.count)
@@ -64,5 +102,7 @@ int source_describe(struct source *s)
 	s->view.missing = s->missing;
 	s->view.gaps = s->gaps.data;
 	s->view.gaps_count = s->gaps.count;
+	s->view.steps = s->steps.data;
+	s->view.steps_count = s->steps.count;
 	return 0;
 }

@@ -330,5 +330,6 @@ void source_free(struct source *source)
 	partial_free(source->partial);
 	vec_free(&source->clocks);
 	vec_free(&source->gaps);
+	vec_free(&source->steps);
 	source->partial = NULL;
 }

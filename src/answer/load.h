@@ -54,6 +54,7 @@ struct source {
 	char missing[2 * CHUNK_MISSING_BYTES];
 	VEC(struct clock_view) clocks;
 	VEC(struct gap_view) gaps;
+	VEC(struct step_view) steps;
 	struct notice notice; /* the option */
 	bool lacks_spans;     /* kernel spans were requested, and a partial file has none */
 	bool last_try; /* a chunk that is deleted while it is read is left out, instead of reading

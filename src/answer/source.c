@@ -73,6 +73,30 @@ static void cost_write_json(struct json *j, const struct source_view *source)
 	json_object_end(j);
 }
 
+static void steps_write_json(struct json *j, const struct source_view *source)
+{
+	if (!source->steps_count)
+		return;
+	json_array_begin(j, "steps");
+	for (size_t i = 0; i < source->steps_count; i++) {
+		const struct step_view *step = &source->steps[i];
+
+		json_object_begin(j, NULL);
+		if (step->host)
+			json_string(j, "host", step->host);
+		json_u64(j, "time_ns", step->time_ns);
+		json_string(j, "from", step->from);
+		json_string(j, "to", step->to);
+		json_string(j, "why", step->why);
+		json_u64(j, "budget_ppm", step->budget_ppm);
+		json_u64(j, "cost_ppm", step->cost_ppm);
+		if (step->predicted_ppm)
+			json_u64(j, "predicted_ppm", step->predicted_ppm);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 void source_write_json(struct json *j, const struct source_view *source)
 {
 	json_array_begin(j, "clock");
@@ -105,4 +129,5 @@ void source_write_json(struct json *j, const struct source_view *source)
 	}
 	json_array_end(j);
 	cost_write_json(j, source);
+	steps_write_json(j, source);
 }

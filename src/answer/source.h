@@ -43,6 +43,16 @@ struct cost_view {
 	bool measured;	       /* the programs were */
 };
 
+/* A step by which a budget changed the level of detail. Shares of the CPUs are in millionths. */
+struct step_view {
+	const char *host; /* NULL: the answer is of one host */
+	uint64_t time_ns;
+	const char *from, *to; /* levels: "calls", "waits"; static */
+	const char *why;       /* "above", "below" or "beyond" the budget; static */
+	uint32_t budget_ppm, cost_ppm;
+	uint32_t predicted_ppm; /* 0: not known */
+};
+
 struct source_view {
 	const struct clock_view *clocks; /* in the order of time */
 	size_t clocks_count;
@@ -57,6 +67,8 @@ struct source_view {
 	uint64_t steal_ns; /* time of CPUs that the hypervisor took away, within the range */
 	uint64_t cpu_ns;   /* the recorded time times the number of CPUs; 0 if not known */
 	struct cost_view cost;
+	const struct step_view *steps; /* in the order of time */
+	size_t steps_count;
 };
 
 uint64_t lost_total(const struct lost_view *lost);
@@ -72,8 +84,8 @@ uint64_t clocks_unix_ns(const struct clock_view *clocks, size_t count, uint64_t 
 void lost_write_json(struct json *j, const struct lost_view *lost);
 
 /*
- * Writes "clock", "lost", "incomplete", "missing" if anything is, "gaps", and "cost" if anything
- * tells of it, likewise.
+ * Writes "clock", "lost", "incomplete", "missing" if anything is, "gaps", and "cost" and "steps"
+ * if anything tells of them, likewise.
  */
 void source_write_json(struct json *j, const struct source_view *source);
 

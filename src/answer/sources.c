@@ -123,6 +123,11 @@ static int source_join(struct sources *out, const struct source *source)
 		if (!err)
 			out->gaps.data[out->gaps.count - 1].host = source->host;
 	}
+	for (size_t i = 0; i < from->steps_count && !err; i++) {
+		err = vec_push(&out->steps, from->steps[i]);
+		if (!err)
+			out->steps.data[out->steps.count - 1].host = source->host;
+	}
 	names_join(out->missing, sizeof(out->missing), source->missing);
 	lost_add(&to->lost, &from->lost);
 	to->incomplete += from->incomplete;
@@ -151,6 +156,8 @@ static int sources_join(struct sources *out)
 	out->view.clocks_count = out->clocks.count;
 	out->view.gaps = out->gaps.data;
 	out->view.gaps_count = out->gaps.count;
+	out->view.steps = out->steps.data;
+	out->view.steps_count = out->steps.count;
 	out->view.missing = out->missing;
 	return err;
 }
@@ -218,4 +225,5 @@ void sources_free(struct sources *sources)
 	vec_free(&sources->list);
 	vec_free(&sources->clocks);
 	vec_free(&sources->gaps);
+	vec_free(&sources->steps);
 }

@@ -17,6 +17,7 @@ struct sources {
 	char missing[2 * CHUNK_MISSING_BYTES];
 	VEC(struct clock_view) clocks;
 	VEC(struct gap_view) gaps;
+	VEC(struct step_view) steps;
 };
 
 /*

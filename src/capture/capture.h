@@ -295,6 +295,9 @@ struct capture_costs {
  */
 void capture_costs_read(struct capture *c, struct capture_costs *out);
 
+/* Whether the calling thread may have programs measured: 0, or a negative errno (-EPERM). */
+int capture_costs_allowed(void);
+
 /* A feature that the kernel may offer, for `fathom doctor`. */
 struct capture_feature {
 	const char *name;	/* "sched_switch" */

@@ -2,8 +2,10 @@
 #include "cli/answer_text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/units.h"
+#include "base/wall_time.h"
 #include "record/record.h"
 
 static void lost_write_text(const struct terminal *t, const struct lost_view *lost)
@@ -54,6 +56,32 @@ static void missing_write_text(const struct terminal *t, const char *names)
 			  text);
 }
 
+static void step_write_text(const struct terminal *t, const struct source_view *source,
+			    const struct step_view *step)
+{
+	uint64_t unix_ns = clocks_unix_ns(source->clocks, source->clocks_count, step->time_ns);
+	struct wall_text at = wall_time_write(unix_ns);
+	double cost = step->cost_ppm / 1e4, budget = step->budget_ppm / 1e4;
+	const char *on = step->host ? " on " : "", *host = step->host ? step->host : "";
+
+	if (strcmp(step->why, "beyond") == 0)
+		terminal_sentence(
+			t, "budget: ",
+			"from %.8s%s%s on it was not held: %s took %.1f %% of the CPUs, and "
+			"--budget allows %g %%",
+			at.time, on, host, step->to, cost, budget);
+	else if (strcmp(step->why, "below") == 0)
+		terminal_sentence(t, "budget: ",
+				  "from %.8s%s%s on %s were recorded again: %s took %.1f %% of the "
+				  "CPUs, and --budget allows %g %%",
+				  at.time, on, host, step->to, step->from, cost, budget);
+	else
+		terminal_sentence(t, "budget: ",
+				  "from %.8s%s%s on only %s were recorded: %s took %.1f %% of the "
+				  "CPUs, and --budget allows %g %%",
+				  at.time, on, host, step->to, step->from, cost, budget);
+}
+
 void source_write_text(const struct terminal *t, const struct source_view *source)
 {
 	char text[UNITS_TEXT_BYTES], part[UNITS_TEXT_BYTES];
@@ -73,6 +101,8 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 			units_format_ns((int64_t)(gap->to_ns - gap->from_ns), text), gap->from_ns,
 			gap->to_ns);
 	}
+	for (size_t i = 0; i < source->steps_count; i++)
+		step_write_text(t, source, &source->steps[i]);
 	if (source->filters & FILTER_CALLS && source->calls_ns)
 		terminal_sentence(t, "detail: ",
 				  "calls and page faults were recorded in %s of %s (%.2g %% of the "

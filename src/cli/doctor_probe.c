@@ -194,7 +194,7 @@ static const struct {
 	 "no spans of programs that closed their descriptors"},
 	{"CAP_SYS_ADMIN", CAP_SYS_ADMIN, false,
 	 "measures what the kernel programs cost, in a thread that keeps nothing else",
-	 "the cost of the kernel programs stays unknown"},
+	 "the cost of the kernel programs stays unknown, and --budget cannot hold it"},
 };
 
 static int probe_privileges(struct diagnosis *d)

@@ -165,6 +165,7 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	r->syscalls = o->syscalls.given ? o->syscalls.record : NULL;
 	r->spans_only = o->spans_only;
 	r->no_calls = o->detail.waits;
+	r->budget_ppm = (u32)o->budget_ppm;
 	r->no_bytes = o->detail.waits && !o->detail.bytes;
 	r->calls_ns = o->detail.calls_ns;
 	r->calls_every_ns = o->detail.every_ns;

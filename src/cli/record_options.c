@@ -10,11 +10,9 @@
 
 const char record_usage[] =
 	"[-o DIR] [-d TIME] [-a] [-p PID]... [--cgroup PATH]... [--rotate LIMITS]\n"
-	"       [--keep LIMITS] [--event S:N]... [--detail LEVEL] [--syscalls LIST]\n"
-	"       [--spans-only] [--stacks MIN] [--sample [HZ]] [--flight] "
-	"[--compress] [--buffer SIZE] [--on-chunk "
-	"CMD]\n"
-	"       [-- CMD ARG...]";
+	"       [--keep LIMITS] [--event S:N]... [--detail LEVEL] [--budget SHARE]\n"
+	"       [--syscalls LIST] [--spans-only] [--stacks MIN] [--sample [HZ]] [--flight]\n"
+	"       [--compress] [--buffer SIZE] [--on-chunk CMD] [-- CMD ARG...]";
 
 const struct option record_option_table[] = {
 	{"output", 'o', "DIR", "add the chunks to this directory (default: a new fathom.data)",
@@ -37,6 +35,10 @@ const struct option record_option_table[] = {
 	 "host "
 	 "and --flight, else calls)",
 	 NULL, AT(detail), option_detail},
+	{"budget", 0, "SHARE",
+	 "hold this share of the CPUs' time, like 3%, by recording waits\nonly while calls cost "
+	 "more",
+	 NULL, AT(budget_ppm), option_budget},
 	{"syscalls", 0, "LIST",
 	 "only these system calls (%desc,!close), or all but these\n(!read,write)", NULL,
 	 AT(syscalls), option_syscalls},
@@ -154,6 +156,18 @@ int option_syscalls(void *field, const char *text, struct error *e)
 	if (!memchr(set.record, 1, sizeof(set.record)))
 		return error_say(e, EINVAL, "leaves no system call to record");
 	*result = set;
+	return 0;
+}
+
+int option_budget(void *field, const char *text, struct error *e)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	if (end == text || strcmp(end, "%") != 0 || !(percent >= 0.01 && percent <= 100))
+		return error_say(e, EINVAL,
+				 "is no share of the CPUs like 3%%, from 0.01%% to 100%%");
+	*(uint64_t *)field = (uint64_t)(percent * 10000 + 0.5);
 	return 0;
 }
 

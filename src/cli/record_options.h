@@ -39,6 +39,8 @@ struct option_sample {
 int option_stacks(void *field, const char *text, struct error *e); /* struct option_stacks */
 int option_sample(void *field, const char *text, struct error *e); /* struct option_sample */
 
+int option_budget(void *field, const char *text, struct error *e); /* "3%": uint64_t millionths */
+
 /* How much is recorded. All false: each call. */
 struct option_detail {
 	bool given;  /* by the user; else record_options_check() chooses */
@@ -61,6 +63,7 @@ struct record_options {
 	struct option_syscalls syscalls;
 	bool spans_only;
 	struct option_detail detail;
+	uint64_t budget_ppm; /* of the CPUs' time, in millionths; 0: no budget */
 	struct option_stacks stacks;
 	struct option_sample sample;
 	bool flight;

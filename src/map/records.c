@@ -386,6 +386,7 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_span_event] = span_apply,
 	[RECORD_span_attribute] = span_apply,
 	[RECORD_cost] = costs_add,
+	[RECORD_step] = fact_apply,
 };
 
 bool record_is_of_span(const struct record_head *r)

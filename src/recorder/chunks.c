@@ -40,9 +40,13 @@ static struct chunk_stream *stream_of(struct chunking *c, const struct capture_s
 
 static int take_record(void *arg, const struct capture_stream *s, const struct record_head *record)
 {
-	struct chunk_stream *stream = stream_of(arg, s);
+	struct chunking *c = arg;
+	struct chunk_stream *stream = stream_of(c, s);
 	int err = stream ? chunk_writer_add(stream, record) : -ENOMEM;
 
+	c->taken++;
+	c->taken_of_calls += record->kind == RECORD_syscall || record->kind == RECORD_fault ||
+			     record->kind == RECORD_path;
 	return err == -ENOMEM ? err : 0; /* the writer counted any other failure as a loss */
 }
 

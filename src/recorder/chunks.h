@@ -48,6 +48,7 @@ struct chunking {
 	struct chunk_stream *life;	 /* of the writer, created at its first record */
 	VEC(struct chunk_stream *) cpus; /* of the writer, by CPU */
 	struct map apps;		 /* of the writer, by process */
+	u64 taken, taken_of_calls;	 /* records so far, and those of calls and page faults */
 
 	pthread_mutex_t mutex; /* guards the fields below, which the sealer's thread uses */
 	bool stopped;

@@ -61,6 +61,9 @@ static int program_tell(struct costs *c, const struct capture_sink *sink,
 	r.cost.made = cost->made;
 	r.cost.flags = COST_PROGRAM | (cost->writes ? COST_WRITES : 0);
 	c->sum_programs_ns += r.cost.cost_ns;
+	c->programs_ppm += scaled(cost->run_ns, common->measured_ns, 1000000);
+	if (cost->made == RECORD_syscall || cost->made == RECORD_fault)
+		c->calls_ppm += scaled(cost->run_ns, common->measured_ns, 1000000);
 	return cost_write(sink, &r.cost, cost->name);
 }
 
@@ -76,6 +79,7 @@ static int programs_tell(struct costs *c, const struct capture_sink *sink, u64 n
 	common.measured_ns = costs.measured_ns - c->before.measured_ns;
 	if (!common.measured_ns || now <= common.begin_ns)
 		return 0;
+	c->programs_ppm = c->calls_ppm = 0;
 	for (size_t i = 0; i < costs.count && !err; i++) {
 		struct capture_cost grown = costs.list[i];
 
@@ -86,6 +90,16 @@ static int programs_tell(struct costs *c, const struct capture_sink *sink, u64 n
 	c->before = costs;
 	c->programs_told_ns = now;
 	return err;
+}
+
+static void second_add(struct costs *c, u64 now, u64 processes_ns)
+{
+	u64 elapsed_ns = now - c->told_ns;
+
+	c->second.elapsed_ns += elapsed_ns;
+	c->second.processes_ns += processes_ns;
+	c->second.programs_ns += scaled(c->programs_ppm, 1000000, elapsed_ns);
+	c->second.calls_ns += scaled(c->calls_ppm, 1000000, elapsed_ns);
 }
 
 void costs_begin(struct costs *c, struct capture *capture, u64 begin_ns)
@@ -111,10 +125,21 @@ int costs_tell(struct costs *c, const struct capture_sink *sink)
 	err = processes_tell(c, sink, now, "fathom", own_ns - c->own_ns);
 	err = err ? err : processes_tell(c, sink, now, "--on-chunk", hooks_ns - c->hooks_ns);
 	err = err ? err : programs_tell(c, sink, now);
+	second_add(c, now, own_ns - c->own_ns + hooks_ns - c->hooks_ns);
 	c->own_ns = own_ns;
 	c->hooks_ns = hooks_ns;
 	c->told_ns = now;
 	return err;
+}
+
+bool costs_second_take(struct costs *c, struct costs_second *out)
+{
+	if (c->second.elapsed_ns < COSTS_EVERY_NS - COSTS_EVERY_NS / 20 ||
+	    c->programs_told_ns == c->begin_ns)
+		return false;
+	*out = c->second;
+	c->second = (struct costs_second){0};
+	return true;
 }
 
 void costs_sum(const struct costs *c, struct costs_sum *out)

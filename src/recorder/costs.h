@@ -11,6 +11,14 @@
 
 #define COSTS_EVERY_NS 1000000000ull
 
+/* What was spent in a second or so. */
+struct costs_second {
+	u64 elapsed_ns;
+	u64 processes_ns;
+	u64 programs_ns; /* at the rate of their last measurement */
+	u64 calls_ns;	 /* of those that record calls and page faults */
+};
+
 /* Only the functions below use the fields. */
 struct costs {
 	struct capture *capture;     /* borrowed */
@@ -19,6 +27,8 @@ struct costs {
 	u64 programs_told_ns;	     /* and the programs */
 	u64 own_ns, hooks_ns;	     /* CPU time of this process, and of commands, when last told */
 	struct capture_costs before; /* of the programs, when last told */
+	u64 programs_ppm, calls_ppm; /* of the time, in the last measurement */
+	struct costs_second second;  /* since costs_second_take() */
 	u64 sum_programs_ns, sum_processes_ns; /* what was told */
 };
 
@@ -36,6 +46,12 @@ static inline u64 costs_due_ns(const struct costs *c)
  * call if they were not measured in between. 0 or the negative errno of the sink.
  */
 int costs_tell(struct costs *c, const struct capture_sink *sink);
+
+/*
+ * Takes what was spent since the last call, once that is about a second. False: it is not yet, or
+ * programs were not measured yet.
+ */
+bool costs_second_take(struct costs *c, struct costs_second *out);
 
 /* The cost of the recording so far. */
 struct costs_sum {

@@ -16,6 +16,7 @@ struct detail detail_of(struct capture *capture, bool calls, bool bytes)
 {
 	return (struct detail){.capture = capture,
 			       .own = calls ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS,
+			       .most = CAPTURE_DETAIL_CALLS,
 			       .bytes = bytes};
 }
 
@@ -63,6 +64,8 @@ static enum capture_detail wanted(const struct detail *d, u64 now_ns)
 {
 	if (d->asked)
 		return d->asked_for;
+	if (d->most == CAPTURE_DETAIL_WAITS)
+		return CAPTURE_DETAIL_WAITS;
 	return window_is_open(d, now_ns) ? CAPTURE_DETAIL_CALLS : d->own;
 }
 

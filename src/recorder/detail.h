@@ -4,7 +4,7 @@
  * (`fathom detail`), and who decides. One thread calls these functions, that of the recorder.
  *
  * What was asked for counts first, for its time. Then windows, in which calls are recorded. Else
- * the recording's own level holds.
+ * the recording's own level holds. A budget (recorder/budget.h) can lower these two.
  */
 #ifndef RECORDER_DETAIL_H
 #define RECORDER_DETAIL_H
@@ -18,6 +18,8 @@ struct detail {
 	struct capture *capture; /* borrowed; NULL: it was not opened yet */
 	enum capture_detail own; /* of the recording */
 	bool bytes;		 /* at `waits`, byte ranges are recorded, too */
+	enum capture_detail
+		most; /* no more than that is recorded unless it is asked for: a budget */
 	u64 window_ns, every_ns; /* calls for so long, once in each such time; 0: never */
 	u64 turn_ns;		 /* when the present such time began; 0: none has */
 	u64 window_from_ns;	 /* when calls are recorded in it */

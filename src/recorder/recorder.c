@@ -15,6 +15,7 @@
 #include "base/host_clock.h"
 #include "capture/capture.h"
 #include "chunk/chunk.h"
+#include "recorder/budget.h"
 #include "recorder/chunks.h"
 #include "recorder/control.h"
 #include "recorder/costs.h"
@@ -44,6 +45,7 @@ struct recorder {
 	u64 retained;		      /* number of sealed chunks when the retainer was last woken */
 	struct control *control;      /* for `fathom rotate` and `fathom snapshot` */
 	struct costs costs;
+	struct budget budget;
 	struct flight *flight; /* of a flight recorder, which opens a chunk only on request */
 	struct recording_hold hold;
 	const struct chunk_owner *owner; /* static; NULL: the effective user */
@@ -271,6 +273,8 @@ int recorder_step(struct recorder *r, struct error *e)
 	if (!err && now >= costs_due_ns(&r->costs))
 		err = costs_told(r, e);
 	if (!err)
+		err = budget_follow(&r->budget, &r->costs, &r->detail, &r->chunks, &sink);
+	if (!err)
 		err = control_serve(r->control, e);
 	if (!err)
 		detail_follow(&r->detail, now);
@@ -386,8 +390,10 @@ static int capture_begin(struct recorder *r, struct error *e)
 					.flight = o->flight,
 					.buffer_bytes = o->buffer_bytes};
 	struct capture_sink sink = sink_of(r);
-	int err = capture_open(&scope, &r->capture, e);
+	int err = budget_check(o->budget_ppm, e);
 
+	if (!err)
+		err = capture_open(&scope, &r->capture, e);
 	if (!err && o->command)
 		err = capture_spawn(r->capture, o->command, e);
 	if (!err)
@@ -396,6 +402,7 @@ static int capture_begin(struct recorder *r, struct error *e)
 		lacks_find(r);
 	r->detail = detail_of(r->capture, !o->no_calls, !o->no_bytes);
 	detail_windows(&r->detail, o->calls_ns, o->calls_every_ns);
+	budget_begin(&r->budget, o->budget_ppm, &r->detail, host_clock_now_ns());
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
 	if (!err) /* before the chunk is made, which takes a while on a busy disk */
 		capture_turn_on(r->capture, r->begin_ns);

@@ -191,6 +191,16 @@ static void *meter_run(void *arg)
 
 /* ---- begin and end ---- */
 
+int capture_costs_allowed(void)
+{
+	int account = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	if (account < 0)
+		return -errno;
+	close(account);
+	return 0;
+}
+
 static void programs_list(struct capture_meter *m, const struct capture *c)
 {
 	struct bpf_program *program;

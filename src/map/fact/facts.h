@@ -149,6 +149,13 @@ struct fact_device {
 	const char *name; /* of facts.texts */
 };
 
+/* A budget changed the level of detail: as in struct record_step. */
+struct fact_step {
+	u64 time_ns;
+	u8 from, to, why;
+	u32 budget_ppm, cost_ppm, predicted_ppm;
+};
+
 /* The relation of the clocks at one instant. */
 struct fact_clock {
 	u64 monotonic_ns, realtime_ns, boottime_ns;
@@ -205,6 +212,7 @@ struct fact_mapping {
 	K(fork, forks, LIST, FACT_OF(fork), ##__VA_ARGS__)                                         \
 	K(device, devices, LIST, FACT_OF(device), ##__VA_ARGS__)                                   \
 	K(clock, clocks, LIST, FACT_OF(clock), ##__VA_ARGS__)                                      \
+	K(step, steps, LIST, FACT_OF(step), ##__VA_ARGS__)                                         \
 	K(bytes, bytes, THREADS, FACT_OF(bytes), ##__VA_ARGS__)                                    \
 	K(path, paths, THREADS, FACT_OF(path), ##__VA_ARGS__)                                      \
 	K(peer, peers, THREADS, FACT_OF(peer), ##__VA_ARGS__)

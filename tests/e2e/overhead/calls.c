@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls getppid(), a hundred times every 2 ms: `calls SECONDS` for so long. With `calls SECONDS N`
- * it first makes N calls under a span "counted".
+ * it first makes N calls under a span "counted". `calls SECONDS 0 M` makes M calls every 2 ms.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void calls(long n)
 int main(int argc, char **argv)
 {
 	long long end = now_ns() + (long long)((argc > 1 ? atof(argv[1]) : 1) * 1e9);
-	long counted = argc > 2 ? atol(argv[2]) : 0;
+	long counted = argc > 2 ? atol(argv[2]) : 0, each = argc > 3 ? atol(argv[3]) : 100;
 	struct fathom_span span;
 
 	if (counted) {
@@ -38,6 +38,6 @@ int main(int argc, char **argv)
 		fathom_span_end(&span);
 	}
 	for (; now_ns() < end; usleep(2000))
-		calls(100);
+		calls(each);
 	return 0;
 }

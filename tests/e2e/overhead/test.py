@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -123,6 +124,58 @@ def without_the_privilege_programs_are_not_measured():
     report = fathom.report(recording, "overhead")
     check("programs_ns" not in report["cost"], f"{report['cost']}")
     equal({row["of"] for row in report["rows"]}, {"recorder"}, "rows")
+    return None
+
+
+def lines_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+@tests.add
+def a_budget_lowers_the_level_and_says_so():
+    recording, said = fathom.path("budget"), fathom.path("budget.said")
+    budget = 1.2 / os.cpu_count()
+    with open(said, "w", encoding="utf-8") as stderr, subprocess.Popen(
+            [fathom.binary, "record", "-o", recording, "--detail", "calls", "--budget", f"{budget:.2f}%",
+             "--", calls, "90", "0", "400"], stderr=stderr) as recorder:
+        try:
+            harness.until(lambda: "only waits are recorded from now on" in lines_of(said), "a step", 60)
+            harness.until(lambda: fathom.ok("detail", recording).startswith("waits"), "its level", 10)
+            # what somebody asks for counts for its time, whatever it costs
+            check(fathom.ok("detail", recording, "calls", "--for", "2s").startswith("calls for"), "asked")
+            harness.until(lambda: fathom.ok("detail", recording).startswith("waits"), "the end of it", 20)
+        finally:
+            recorder.send_signal(signal.SIGINT)
+            recorder.wait(60)
+    equal(lines_of(said).count("only waits are recorded from now on"), 1, lines_of(said))
+    report = fathom.report(recording, "syscall")
+    step, = report["steps"]
+    equal((step["from"], step["to"], step["why"]), ("calls", "waits", "above"), f"{step}")
+    check(step["cost_ppm"] > step["budget_ppm"] > step["predicted_ppm"], f"{step}")
+    check(step["time_ns"] - report["from_ns"] < 15e9 * harness.SLOWER or os.getloadavg()[0] > 4,
+          f"it took {(step['time_ns'] - report['from_ns']) / 1e9} s")
+    equal(report["detail"], "waits", "some of the time")
+    check(any(row["key"] == "getppid" for row in report["rows"]), "calls before the step")
+    text = fathom.ok("report", recording)
+    check(re.search(r"^budget: from \d\d:\d\d:\d\d on only waits were recorded: calls took", text, re.M), text)
+    for row in fathom.report(recording, "thread")["rows"]:
+        equal(sum(row["time"].values()), row["total_ns"], f"sum of {row}")
+
+
+@tests.add
+def a_budget_that_cannot_be_held_is_refused():
+    for share in "3", "0%", "101%", "x%", "%":
+        result = fathom.run("record", "--budget", share, "-d", "1")
+        equal(result.returncode, 2, f"status with {share}: {result.stderr}")
+    if subprocess.run(["setpriv", "--version"], capture_output=True).returncode:
+        return "setpriv is missing"
+    result = subprocess.run(
+        ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", fathom.binary,
+         "record", "-o", fathom.path("refused"), "--budget", "3%", "-d", "1"], text=True,
+        capture_output=True, timeout=60)
+    equal(result.returncode, 1, f"status: {result.stderr}")
+    check("--budget needs CAP_SYS_ADMIN" in result.stderr, result.stderr)
     return None
 
 

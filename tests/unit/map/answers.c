@@ -627,6 +627,10 @@ static void print_overhead(FILE *out, const struct partial *p)
 			sum->of.flags, (unsigned long long)sum->runs,
 			(unsigned long long)sum->cost_ns);
 	}
+	for (size_t i = 0; i < p->facts.steps.count; i++)
+		fprintf(out, "step %llu %u %u\n",
+			(unsigned long long)p->facts.steps.data[i].time_ns,
+			p->facts.steps.data[i].why, p->facts.steps.data[i].cost_ppm);
 	while (map_next(&p->hits.counts, &at, &entry))
 		must(vec_push(&hits, ((struct hit_count){entry.key, (u64)entry.value})));
 	if (hits.count)

@@ -159,7 +159,7 @@ void does_exec(struct actor *a)
 		actor_execs(a, a->thread->tid);
 }
 
-/* Tells what recording cost since some time: a program, or processes. */
+/* Tells what recording cost since some time, a program or processes; now and then a step. */
 static void tells_cost(struct actor *a)
 {
 	u64 random = hash_u64(a->now);
@@ -169,7 +169,10 @@ static void tells_cost(struct actor *a)
 				.made = random % 3 ? RECORD_switch : RECORD_syscall,
 				.flags = (u16)(random >> 20 & 3),
 				.name_len = 4};
+	struct record_step step = {.from = 1, .why = STEP_above, .cost_ppm = (u32)random};
 
+	if (random >> 30 & 1)
+		actor_emit(a, &step, sizeof(step), RECORD_step, a->now);
 	memcpy(r.name, random & 4096 ? "some" : "more", 4);
 	actor_emit(a, &r, sizeof(r), RECORD_cost, a->now);
 }

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/governor.h"
+
+#define LOAD_LEAST_PPM 10000 /* on an idle host the ratio of two loads means nothing */
+
+static size_t kept(const struct governor *g)
+{
+	return g->count < GOVERNOR_SECONDS ? g->count : GOVERNOR_SECONDS;
+}
+
+struct governor_second governor_mean(const struct governor *g)
+{
+	struct governor_second mean = {0};
+	u64 cost = 0, load = 0, us = 0;
+
+	for (size_t i = 0; i < kept(g); i++) {
+		const struct governor_second *s = &g->seconds[i];
+
+		mean.elapsed_ns += s->elapsed_ns;
+		us += s->elapsed_ns / 1000;
+		cost += s->cost_ppm * (s->elapsed_ns / 1000);
+		load += s->load_ppm * (s->elapsed_ns / 1000);
+	}
+	if (us) {
+		mean.cost_ppm = (u32)(cost / us);
+		mean.load_ppm = (u32)(load / us);
+	}
+	return mean;
+}
+
+/*
+ * Whether the mean of ten seconds would exceed the budget if the next second costs what the last
+ * one did: what is spent beyond it then is more than half of what the level below can make good in
+ * the rest of these ten seconds.
+ */
+static bool is_above(const struct governor *g, const struct governor_input *in)
+{
+	s64 budget = g->budget_ppm, below = g->level ? in->predicted_ppm[g->level - 1] : budget;
+	s64 room = budget > below ? budget - below : 0;
+	s64 beyond = (s64)in->second.cost_ppm - budget, seconds = 1;
+
+	if (in->second.cost_ppm > 2 * g->budget_ppm)
+		return true;
+	for (size_t i = 1; i <= kept(g) && seconds < GOVERNOR_SECONDS; i++, seconds++)
+		beyond += (s64)g->seconds[(g->count - i) % GOVERNOR_SECONDS].cost_ppm - budget;
+	return beyond > (GOVERNOR_SECONDS - seconds) * room / 2;
+}
+
+/* The highest level below that is predicted to fit, or the lowest. */
+static u8 level_below(const struct governor *g, const struct governor_input *in)
+{
+	u8 to = g->level;
+
+	while (to) {
+		to--;
+		if (in->predicted_ppm[to] <= g->budget_ppm)
+			break;
+	}
+	return to;
+}
+
+/* What a level above would cost at the load of now; 0: it was never left. */
+static u32 cost_above(const struct governor *g, u8 level)
+{
+	const struct governor_second *left = &g->left[level];
+	u64 cost = left->cost_ppm * (u64)(governor_mean(g).load_ppm + LOAD_LEAST_PPM) /
+		   (left->load_ppm + LOAD_LEAST_PPM);
+
+	return cost < UINT32_MAX ? (u32)cost : UINT32_MAX;
+}
+
+/* The level to try now; the same: none. */
+static u8 level_above(const struct governor *g, u64 waited_ns)
+{
+	if (waited_ns < g->wait_ns)
+		return g->level;
+	for (u8 to = g->wanted; to > g->level; to--)
+		if (cost_above(g, to) <= g->budget_ppm)
+			return to;
+	return waited_ns >= GOVERNOR_WAIT_MOST_NS ? g->level + 1 : g->level;
+}
+
+static void level_set(struct governor *g, u8 to, u64 now_ns)
+{
+	g->level = to;
+	g->count = 0;
+	g->stepped_ns = now_ns;
+	g->beyond = false;
+}
+
+/* Notes what the levels above the new one cost, for later tries. */
+static void levels_leave(struct governor *g, const struct governor_input *in, u8 to)
+{
+	struct governor_second mean = governor_mean(g);
+
+	if (in->second.cost_ppm > mean.cost_ppm) /* the load has just come */
+		mean = in->second;
+	for (u8 level = to + 1; level <= g->level; level++) {
+		g->left[level] = mean;
+		if (level < g->level)
+			g->left[level].cost_ppm = in->predicted_ppm[level];
+	}
+}
+
+static struct governor_decision step_down(struct governor *g, const struct governor_input *in)
+{
+	struct governor_decision d = {.from = g->level, .cost_ppm = governor_mean(g).cost_ppm};
+
+	d.to = level_below(g, in);
+	if (d.to == g->level) {
+		d.why = g->beyond || kept(g) < GOVERNOR_SECONDS ? STEP_none : STEP_beyond;
+		g->beyond |= d.why == STEP_beyond;
+		return d;
+	}
+	d.why = STEP_above;
+	d.predicted_ppm = in->predicted_ppm[d.to];
+	levels_leave(g, in, d.to);
+	if (!g->trying)
+		g->wait_ns = GOVERNOR_WAIT_NS;
+	else if (g->wait_ns < GOVERNOR_WAIT_MOST_NS / 2)
+		g->wait_ns *= 2;
+	else
+		g->wait_ns = GOVERNOR_WAIT_MOST_NS;
+	g->trying = false;
+	g->settles = true;
+	level_set(g, d.to, in->now_ns);
+	return d;
+}
+
+static struct governor_decision step_up(struct governor *g, u64 now_ns)
+{
+	struct governor_decision d = {.from = g->level, .cost_ppm = governor_mean(g).cost_ppm};
+
+	d.to = level_above(g, now_ns - g->stepped_ns);
+	if (d.to == g->level)
+		return d;
+	d.why = STEP_below;
+	d.predicted_ppm = cost_above(g, d.to);
+	g->trying = true;
+	level_set(g, d.to, now_ns);
+	return d;
+}
+
+struct governor governor_begin(u32 budget_ppm, u8 wanted, u64 now_ns)
+{
+	return (struct governor){.budget_ppm = budget_ppm,
+				 .wanted = wanted,
+				 .level = wanted,
+				 .stepped_ns = now_ns,
+				 .wait_ns = GOVERNOR_WAIT_NS};
+}
+
+struct governor_decision governor_decide(struct governor *g, const struct governor_input *in)
+{
+	struct governor_decision stays = {.from = g->level, .to = g->level};
+
+	if (in->held) { /* what it costs says nothing about the governor's own level */
+		g->count = 0;
+		return stays;
+	}
+	if (g->settles) {
+		g->settles = false;
+		return stays;
+	}
+	g->seconds[g->count++ % GOVERNOR_SECONDS] = in->second;
+	if (g->trying && in->now_ns - g->stepped_ns >= g->wait_ns)
+		g->trying = false; /* it holds */
+	if (is_above(g, in))
+		return step_down(g, in);
+	if (governor_mean(g).cost_ppm <= g->budget_ppm)
+		g->beyond = false;
+	return g->level < g->wanted ? step_up(g, in->now_ns) : stays;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The governor holds a budget: the share of the host's CPU time that recording may cost in the mean
+ * of ten seconds. It chooses the level of detail. It decides after each second, from what that
+ * second cost, and only calculates: all that it knows is in its struct and its input.
+ *
+ * - Down: at once after a second above twice the budget, and before the mean of ten seconds exceeds
+ *   the budget. Straight to the highest level that is predicted to fit, else to the lowest.
+ * - Up: after 30 s at the earliest, once what the level cost, scaled to the load of now, fits. If
+ *   the level does not hold for as long as was waited for it, the next try waits twice as long, up
+ *   to ten minutes. After ten minutes it tries whatever is predicted.
+ */
+#ifndef RECORDER_GOVERNOR_H
+#define RECORDER_GOVERNOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "record/record.h"
+
+#define GOVERNOR_SECONDS 10
+#define GOVERNOR_WAIT_NS 30000000000ull	      /* before the first try up */
+#define GOVERNOR_WAIT_MOST_NS 600000000000ull /* before any further one */
+
+/* A second, more or less. Shares of the CPUs are in millionths. */
+struct governor_second {
+	u64 elapsed_ns;
+	u32 cost_ppm; /* what recording cost in it */
+	u32 load_ppm; /* what costs follow: the time that programs spent in the kernel */
+};
+
+/* Use governor_begin(). Levels are those of enum step_level. */
+struct governor {
+	u32 budget_ppm;
+	u8 wanted; /* the highest level */
+	u8 level;
+	struct governor_second seconds[GOVERNOR_SECONDS]; /* at this level, the last ones */
+	size_t count;					  /* all at this level */
+	u64 stepped_ns;					  /* when this level began */
+	u64 wait_ns;  /* from then to a try up; of a level that was tried: to be held */
+	bool trying;  /* this level is a try */
+	bool settles; /* the second after a step down, in which older records are still written */
+	bool beyond;  /* it was told that the lowest level does not fit */
+	struct governor_second left[STEP_LEVELS]; /* the mean when a level was left; or all 0 */
+};
+
+struct governor_input {
+	u64 now_ns;
+	struct governor_second second;	/* the last one */
+	u32 predicted_ppm[STEP_LEVELS]; /* what the levels below would have cost in it */
+	bool held; /* somebody chose the level for a time: it decides nothing */
+};
+
+struct governor_decision {
+	u8 why; /* enum step_why; 0: nothing changes */
+	u8 from, to;
+	u32 cost_ppm;	   /* the mean at the level that it leaves */
+	u32 predicted_ppm; /* what the new level is expected to cost; 0: not known */
+};
+
+/* Begins at the wanted level. */
+struct governor governor_begin(u32 budget_ppm, u8 wanted, u64 now_ns);
+
+/* Decides after a second. The caller sets the level that the decision names. */
+struct governor_decision governor_decide(struct governor *g, const struct governor_input *input);
+
+/* The mean of the last ten seconds at this level. */
+struct governor_second governor_mean(const struct governor *g);
+
+#endif
