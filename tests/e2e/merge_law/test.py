@@ -73,8 +73,8 @@ def answers_of(*directories):
 
 @tests.add
 def reports_over_chunks_are_those_over_one():
-    chunk = fathom.chunks(fathom.path("host"))[0]
-    whole = answers_of(fathom.path("host"))
+    chunk = fathom.chunks(fathom.path("host-calls"))[0]
+    whole = answers_of(fathom.path("host-calls"))
     for number in range(2):
         cuts = sorted(random.sample(range(chunk["begin_ns"] + 1, chunk["end_ns"]), 2 + number * 6))
         pieces = fathom.path(f"pieces{number}")
@@ -100,8 +100,8 @@ def difference(one, other, where=""):
 
 @tests.add
 def each_cpu_may_be_cut_at_its_own_time():
-    chunk = fathom.chunks(fathom.path("host"))[0]
-    whole = answers_of(fathom.path("host"))
+    chunk = fathom.chunks(fathom.path("host-calls"))[0]
+    whole = answers_of(fathom.path("host-calls"))
     length = chunk["end_ns"] - chunk["begin_ns"]
     for number, width in enumerate((length // 100, length // 3)):
         pieces = fathom.path(f"streams{number}")

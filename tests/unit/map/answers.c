@@ -259,48 +259,53 @@ static int file_row_compare(const void *a, const void *b)
 	return x->sum.pid < y->sum.pid ? -1 : x->sum.pid > y->sum.pid;
 }
 
-static struct file_row *file_row_of(struct file_rows *rows, const struct partial *p,
-				    const struct sum *sum, bool peers)
+/* The row of one sum; it borrows the histogram of the sum. */
+static struct file_row file_row_of(const struct partial *p, const struct sum *sum, bool peers)
 {
 	const struct fact_socket *s = peers ? opening_socket(p, sum) : NULL;
 	const char *path = opening_path(p, sum);
-	struct file_row row = {.sum.key = sum->key, .sum.pid = sum->pid};
+	struct file_row row = {.sum = *sum};
 
 	if (path) /* each thread tells a slot by a name of its own, of which one may come late */
 		snprintf(row.name, sizeof(row.name), "%.*s", (int)strcspn(path, " "), path);
 	else
 		snprintf(row.name, sizeof(row.name), "%llu, peer %u",
 			 (unsigned long long)sum->file.key, s ? s->socket.remote_port : 0);
-	for (size_t i = 0; i < rows->count; i++)
-		if (file_row_compare(&rows->data[i], &row) == 0)
-			return &rows->data[i];
-	must(vec_push(rows, row));
-	return &rows->data[rows->count - 1];
+	return row;
+}
+
+static void sum_add(struct sum *to, const struct sum *sum)
+{
+	to->count += sum->count;
+	to->errors += sum->errors;
+	to->read_bytes += sum->read_bytes;
+	to->written_bytes += sum->written_bytes;
+	split_add(&to->split, &sum->split);
+	work_add(&to->idle, &sum->idle);
+	must(histogram_merge(&to->durations, &sum->durations));
 }
 
 /* Sums of files by their names: how many sums these have depends on what is known to the left. */
-static void print_files(FILE *out, const struct partial *p, bool peers)
+static void print_files(FILE *out, const struct partial *p, const struct sums *sums,
+			const char *what, bool peers)
 {
 	struct file_rows rows = {0};
 
-	for (size_t i = 0; i < p->calls.list.count; i++) {
-		const struct sum *sum = &p->calls.list.data[i];
-		struct sum *to = &file_row_of(&rows, p, sum, peers)->sum;
-
-		to->count += sum->count;
-		to->errors += sum->errors;
-		to->read_bytes += sum->read_bytes;
-		to->written_bytes += sum->written_bytes;
-		split_add(&to->split, &sum->split);
-		must(histogram_merge(&to->durations, &sum->durations));
-	}
+	for (size_t i = 0; i < sums->list.count; i++)
+		must(vec_push(&rows, file_row_of(p, &sums->list.data[i], peers)));
 	if (rows.count)
 		qsort(rows.data, rows.count, sizeof(*rows.data), file_row_compare);
-	for (size_t i = 0; i < rows.count; i++) {
-		const struct sums one = {.list = {&rows.data[i].sum, 1, 1}};
+	for (size_t i = 0, end; i < rows.count; i = end) {
+		const struct file_row *row = &rows.data[i];
+		struct sum sum = {.key = row->sum.key, .pid = row->sum.pid};
+		const struct sums one = {.list = {&sum, 1, 1}};
 
-		print_sums(out, rows.data[i].name, &one);
-		histogram_free(&rows.data[i].sum.durations);
+		for (end = i; end < rows.count && file_row_compare(row, &rows.data[end]) == 0;
+		     end++)
+			sum_add(&sum, &rows.data[end].sum);
+		fprintf(out, "%s ", what);
+		print_sums(out, row->name, &one);
+		histogram_free(&sum.durations);
 	}
 	vec_free(&rows);
 }
@@ -671,8 +676,9 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 		print_kspan(out, p, &k);
 		print_names(out, p, &k, from_ns);
 	}
-	print_files(out, p, false); /* no descriptor keeps the simulated sockets */
-	print_sums(out, "wait", &p->waits);
+	print_files(out, p, &p->calls, "call",
+		    false); /* no descriptor keeps the simulated sockets */
+	print_files(out, p, &p->waits, "wait", false);
 	print_sums(out, "block", &p->blocks);
 	print_sums(out, "futex", &p->futexes);
 	times = times_of(p);
@@ -710,8 +716,8 @@ char *answers(struct partial *p, const struct simulation *s)
 		print_kspan(out, p, &k);
 		print_container(out, p, k.pid, k.begin_ns);
 	}
-	print_files(out, p, true);
-	print_sums(out, "wait", &p->waits);
+	print_files(out, p, &p->calls, "call", true);
+	print_files(out, p, &p->waits, "wait", true);
 	print_sums(out, "block", &p->blocks);
 	print_sums(out, "futex", &p->futexes);
 	print_spans(out, p);
