@@ -121,7 +121,9 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 		terminal_sentence(
 			t, "filter: ",
 			"only some system calls were recorded (--syscalls); time on a CPU "
-			"outside of these is unknown");
+			"outside of these is %s",
+			source->filters & FILTER_SPANS ? "unknown"
+						       : "cpu, which is user and kernel");
 	if (source->filters & FILTER_SPANS)
 		terminal_sentence(t, "filter: ",
 				  "threads were recorded only under spans (--spans-only); time "
