@@ -130,7 +130,7 @@ import ctypes, os
 libc = ctypes.CDLL(None)
 group, below = libc.fanotify_init(0, 0), os.open("..", os.O_RDONLY)
 libc.fanotify_mark(group, 1, ctypes.c_uint64(2), below, b"far")
-libc.syscall(324, 0, 0, 7)
+libc.syscall(324, 0, 1, 7)
 """
 
 
@@ -147,7 +147,8 @@ def arguments_behind_others():
     marks = [span for span in spans if span["name"] == "fanotify_mark"]
     equal([span.get("file.path") for span in marks], [directory], "path of fanotify_mark")
     barriers = [span["args"] for span in spans if span["name"] == "membarrier"]
-    equal([args.split(", ")[1:] for args in barriers], [["0", "7"]], f"membarrier: {barriers}")
+    equal([args.split(", ")[1:] for args in barriers], [["MEMBARRIER_CMD_FLAG_CPU", "7"]],
+          f"membarrier: {barriers}")
 
 
 TWO = """

@@ -126,7 +126,7 @@ TEST(the_document_has_no_range_of_its_own)
 	text[0] = '\0';
 	json_init(&json, &(struct json_sink){text_keep, text});
 	report_write_json(&json, &report);
-	CHECK(strncmp(text, "{\"clock\":[{\"host\":\"database\",", 29) == 0);
+	CHECK(strncmp(text, "{\"schema\":1,\"clock\":[{\"host\":\"database\",", 40) == 0);
 	CHECK(strstr(text, "\"gaps\":[{\"host\":\"web\",\"from_ns\":1020000000,"));
 	CHECK(strstr(text,
 		     "{\"key\":\"postgres\",\"host\":\"database\",\"process\":\"postgres\","));
