@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 TRIES = 3
-BLOCKED = ("disk", "network", "lock", "timer", "ipc", "fault", "child", "other")
+BLOCKED = ("disk", "network", "lock", "timer", "ipc", "fault", "child", "other", "idle")
 
 
 def measured(row, part):

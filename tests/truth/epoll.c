@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epoll_wait ended by a socket (network), an eventfd (ipc), a timerfd (timer)
- * and by its time-out (timer): the cause is what did the waking.
+ * epoll_wait outside of spans: for the answer over a connection that was made (network), and for
+ * work (idle), which a connection that was accepted, an eventfd, a timerfd and a time-out tell.
  */
+#include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -22,26 +23,27 @@ static int epoll_of(int fd)
 	return epoll;
 }
 
-static void woken_by_socket(void)
+static void woken_by_socket(bool accepted, const char *what, const char *part)
 {
 	struct epoll_event event;
 	struct truth truth;
 	int64_t waited = 0;
-	int ends[2], epoll;
+	int ends[2], epoll, mine;
 
 	loopback_pair(ends);
-	epoll = epoll_of(ends[0]);
-	truth_peer(ends[1], ROUNDS, 20 * MS);
-	truth_begin(&truth, "epoll", "woken by a socket");
+	mine = ends[accepted ? 0 : 1];
+	epoll = epoll_of(mine);
+	truth_peer(ends[accepted ? 1 : 0], ROUNDS, 20 * MS);
+	truth_begin(&truth, "epoll", what);
 	for (int i = 0; i < ROUNDS; i++) {
 		int64_t begin = truth_now(), stamp = begin;
 
 		TRUTH_TRY(epoll_wait(epoll, &event, 1, -1));
-		TRUTH_TRY(read(ends[0], &stamp, sizeof(stamp)));
+		TRUTH_TRY(read(mine, &stamp, sizeof(stamp)));
 		if (stamp > begin)
 			waited += stamp - begin;
 	}
-	truth_end(&truth, "network", waited);
+	truth_end(&truth, part, waited);
 	wait(NULL);
 }
 
@@ -79,7 +81,7 @@ static void woken_by_eventfd(void)
 		if (stamps[i] > begin)
 			waited += stamps[i] - begin;
 	}
-	truth_end(&truth, "ipc", waited);
+	truth_end(&truth, "idle", waited);
 	wait(NULL);
 }
 
@@ -97,7 +99,7 @@ static void woken_by_timerfd(void)
 		TRUTH_TRY(epoll_wait(epoll, &event, 1, -1));
 		TRUTH_TRY(read(fd, &count, sizeof(count)));
 	}
-	truth_end(&truth, "timer", ROUNDS * 20 * MS);
+	truth_end(&truth, "idle", ROUNDS * 20 * MS);
 }
 
 static void times_out(void)
@@ -109,12 +111,13 @@ static void times_out(void)
 	truth_begin(&truth, "epoll", "times out");
 	for (int i = 0; i < ROUNDS; i++)
 		TRUTH_TRY(epoll_wait(epoll, &event, 1, 20));
-	truth_end(&truth, "timer", ROUNDS * 20 * MS);
+	truth_end(&truth, "idle", ROUNDS * 20 * MS);
 }
 
 int main(void)
 {
-	woken_by_socket();
+	woken_by_socket(false, "woken by a server", "network");
+	woken_by_socket(true, "woken by a client", "idle");
 	woken_by_eventfd();
 	woken_by_timerfd();
 	times_out();

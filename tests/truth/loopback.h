@@ -9,7 +9,7 @@
 
 #include "tests/truth/truth.h"
 
-/* The two ends of a TCP connection with 127.0.0.1, without Nagle's delay. */
+/* The accepted and the connecting end of one with 127.0.0.1, without Nagle's delay. */
 static inline void loopback_pair(int ends[2])
 {
 	struct sockaddr_in address = {.sin_family = AF_INET};

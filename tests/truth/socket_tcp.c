@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A reader of a TCP connection over loopback with a slow peer: network. */
+/*
+ * A reader of a TCP connection over loopback with a slow peer: network if it made the connection,
+ * idle if it accepted it and so waits for a client.
+ */
 #include "tests/truth/loopback.h"
+
+static void reads(int from, int to, const char *what, const char *part)
+{
+	struct truth truth;
+
+	truth_peer(to, 10, 20 * MS);
+	truth_begin(&truth, "socket_tcp", what);
+	truth_end(&truth, part, truth_receive(from, 10));
+	wait(NULL);
+}
 
 int main(void)
 {
-	struct truth truth;
 	int ends[2];
 
 	loopback_pair(ends);
-	truth_peer(ends[1], 10, 20 * MS);
-	truth_begin(&truth, "socket_tcp", "read with a slow peer");
-	truth_end(&truth, "network", truth_receive(ends[0], 10));
-	wait(NULL);
+	reads(ends[1], ends[0], "read with a slow server", "network");
+	reads(ends[0], ends[1], "read with a slow client", "idle");
 	return 0;
 }

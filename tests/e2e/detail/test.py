@@ -136,7 +136,8 @@ def a_wait_says_its_call_file_and_waker():
     receives = [s for s in waits_in(recording, "recvfrom")
                 if s["attributes"].get("network.local.port", port) == port]
     check(len(receives) >= 8, f"{len(receives)} waits for the socket, of ten")
-    equal({s["attributes"]["cause"] for s in receives}, {"network"}, "cause of receives")
+    # the connection was accepted: outside of spans its reader waits for work
+    equal({s["attributes"]["cause"] for s in receives}, {"idle"}, "cause of receives")
 
 
 @tests.add

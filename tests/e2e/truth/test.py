@@ -12,6 +12,8 @@ What is compared, and with what room:
 - Where the program itself could only take that count (disk, fault), it holds
   the time between waking and queueing, which fathom calls runnable: the two
   together must reach it, and the runnable time has a bound of its own.
+- Outside of spans, a wait for work is `idle`. The programs name this part where fathom can know it
+  by the file that ends a wait, the side of a socket or the value of a futex.
 - The time on a CPU is that of perf's task clock, within the same room. Of a thread that ends in its
   row that clock tells nothing (since Linux 6.16 it stops before the memory is taken back): there
   the kernel's count of its CPU time is the truth, and PREEMPTED_NS for each switch more room.
@@ -49,13 +51,15 @@ fathom = harness.Fathom(sys.argv[1])
 WITH_CALLS = {"fault_in_call"}
 PROGRAMS = {os.path.basename(path).removeprefix("truth-"): os.path.abspath(path)
             for path in sys.argv[2:]}
-BLOCKED = ["disk", "network", "lock", "timer", "ipc", "fault", "child", "other"]
+BLOCKED = ["disk", "network", "lock", "timer", "ipc", "fault", "child", "other",
+           "idle"]
 MS = 1000000
 DETAIL = os.environ.get("DETAIL", "calls")
 WAITS = DETAIL == "waits"
 tests = harness.Tests()
 
-PEER, TIMER, NONE, ANY = "another thread", "timer", "nobody", "anybody"
+PEER, TIMER, TIMERFD = "another thread", "timer", "the timer of a timerfd"
+NONE, ANY = "nobody", "anybody"
 
 # Of each row: who ended the waits, how many there are at least, and the calls that it made.
 ROWS = {
@@ -65,16 +69,20 @@ ROWS = {
     "wait4 for a child that sleeps": (PEER, 4, {"wait4": 5}),
     "pages that are not cached": (ANY, 100, {"pread64": 128}),
     "O_DIRECT": (ANY, 100, {"pread64": 128}),
-    "woken by a socket": (PEER, 8, {"epoll_wait": 10, "read": 10}),
+    "woken by a server": (PEER, 8, {"epoll_wait": 10, "read": 10}),
+    "woken by a client": (PEER, 8, {"epoll_wait": 10, "read": 10}),
     "woken by an eventfd": (PEER, 8, {"epoll_wait": 10, "read": 10}),
-    "woken by a timerfd": (TIMER, 8, {"epoll_wait": 10, "read": 10, "timerfd_settime": 10}),
+    "woken by a timerfd": (TIMERFD, 8, {"epoll_wait": 10, "read": 10, "timerfd_settime": 10}),
     "times out": (TIMER, 8, {}),
     "fsync after each write": (ANY, 15, {"fsync": 30, "pwrite64": 30}),
     "handed over by another thread": (PEER, 8, {}),
+    "given work by another thread": (PEER, 8, {}),
     "touch of a mapped file": (ANY, 100, {}),
     "read into a mapped file": (ANY, 40, {"read": 64}),
     "read with a slow writer": (PEER, 8, {"read": 10}),
     "read with a slow peer": (PEER, 8, {"read": 10}),
+    "read with a slow server": (PEER, 8, {"read": 10}),
+    "read with a slow client": (PEER, 8, {"read": 10}),
     "ended by SIGSEGV": (NONE, 0, {}),
     "ended by SIGKILL": (NONE, 0, {}),
     "loop under a CPU quota": (NONE, 5, {}),
@@ -137,7 +145,7 @@ class Thread:
 
     def was_seen(self):
         """What it did, and who woke it where somebody must have."""
-        woken = ROWS[self.row["what"]][0] in (PEER, TIMER)
+        woken = ROWS[self.row["what"]][0] in (PEER, TIMER, TIMERFD)
         slept = [s for s in self.spans if s["kind"] == "wait" and s["name"] in BLOCKED and
                  s["end_ns"] - s["begin_ns"] >= MS]
         return (self.time["unknown"] <= self.room(0) and
@@ -250,6 +258,8 @@ class Thread:
             equal(attributes["cause"], part, "cause")
             if wait["end_ns"] - wait["begin_ns"] >= MS or part == "runnable":
                 check_waker(attributes.get("waker"), waker, wait)
+                check(waker != TIMERFD or attributes.get("waker.context") == "timer",
+                      f"context of the waker: {wait}")
 
     def check_faults(self):
         """What it slept for a page lies in the fault, and the fault has no more of it."""
@@ -276,6 +286,8 @@ class Thread:
 def check_waker(is_waker, waker, wait):
     if waker == TIMER:
         equal(is_waker, "timer", f"waker: {wait}")
+    elif waker == TIMERFD:
+        check(is_waker and "timerfd" in is_waker, f"waker is {is_waker}: {wait}")
     elif waker == NONE:
         equal(is_waker, None, f"waker: {wait}")
     elif waker == PEER:
