@@ -103,6 +103,8 @@ def a_command_that_hangs_holds_nothing_of_the_recording():
                           text=True) as recorder:
         try:
             check("nothing lost" in recorder.stderr.readline(), "the recording ended")
+            cost = recorder.stderr.readline()
+            check(cost.startswith("fathom took "), f"the cost is said: {cost}")
             harness.until(lambda: fathom.run("record", "-o", directory, "--", "true").returncode
                           == 0, "another recorder in its place", 20)
             check(recorder.poll() is None, "it waits for its command")
