@@ -171,7 +171,9 @@ def again_while_its_command_goes_on():
             ctrl_c(process)
         status, said = end(process)
     equal(status, 5, f"status: {said}")
-    equal(len(said.splitlines()), 1, f"lines: {said}")
+    lines = said.splitlines()
+    equal(len(lines), 2, f"lines: {said}")
+    check("nothing lost" in lines[0] and lines[1].startswith("fathom took "), said)
     check_whole("goes-on")
 
 

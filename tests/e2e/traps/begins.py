@@ -14,7 +14,7 @@ from trapped import (DOZE, LOOP, TRAPS, Skip, cgroup, fathom, held, length, quot
 
 MS = 1000000
 RESTART = 219  # restart_syscall
-ASLEEP = {"in_poll": ("poll", 7, "other"), "in_futex": ("futex", 202, "lock"),
+ASLEEP = {"in_poll": ("poll", 7, "idle"), "in_futex": ("futex", 202, "idle"),
           "in_nanosleep": ("nanosleep", 35, "timer"), "in_clock": ("clock_nanosleep", 230, "timer")}
 tests = harness.Tests()
 

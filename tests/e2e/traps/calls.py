@@ -84,7 +84,7 @@ def calls_that_a_handler_makes_fail():
 @tests.add
 def a_poll_that_is_stopped():
     path, _ = record("poll_again", 4)
-    goes_on_as(path, "poll", 1, {"timer", "ipc", "other"})  # a signal ended some
+    goes_on_as(path, "poll", 1, {"idle", "ipc", "other"})  # a signal ended some
 
 
 def sleeps(*options):
