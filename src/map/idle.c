@@ -311,7 +311,8 @@ struct split idle_split(const struct partial *p, const struct kspan *k)
 	struct split split = k->split;
 	struct change c = {.locked_ns = idle.ns[TIMER]};
 
-	if (!k->work || !context_is_none(&k->ctx))
+	/* a call has the work of those of its waits that were under no context, whatever it had */
+	if (!k->work || (k->kind == KSPAN_WAIT && !context_is_none(&k->ctx)))
 		return split;
 	if (futex_is_idle(k->work, &use)) {
 		work_to_idle(&split, &idle);
