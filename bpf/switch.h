@@ -109,6 +109,9 @@ static __always_inline void switch_fill_mode(struct record_switch *r, struct thr
 			call_fill_none(&r->file, state->row, task, state->compat);
 		if (state->begin_ns && now > state->begin_ns)
 			r->since_ns = now - state->begin_ns;
+		if (state->restarts == RESTARTS_OPEN && r->state == LEAVE_sleep &&
+		    task_frozen(task))
+			r->state = LEAVE_frozen;
 		if (state->fault_begin_ns)
 			r->mode += MODE_fault - MODE_syscall + MODE_IN_SYSCALL;
 	} else if (state->exit_ns) {
