@@ -321,7 +321,7 @@ def a_call_that_was_open_has_its_file_when_it_sleeps_again():
     for span in spans:
         if span["kind"] == "wait" and span["pid"] == program.pid and span["tid"] != program.pid:
             slept.setdefault(span["tid"], []).append(span["name"])
-    again = [names for names in slept.values() if names.count("ipc") == 3]
+    again = [names for names in slept.values() if names.count("idle") == 3]
     check(len(again) > 10, f"what they slept in: {slept}")
 
 
