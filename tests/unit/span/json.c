@@ -36,7 +36,7 @@ static const char *span_text(const struct span *span)
 	"ns\":0,"                                                                                  \
 	"\"network_ns\":0,\"lock_ns\":0,\"timer_ns\":0,\"ipc_ns\":0,\"fault_ns\":0,\"child_ns\":"  \
 	"0,"                                                                                       \
-	"\"other_ns\":0,\"off_thread_ns\":0,\"unknown_ns\":0,\"cpu_ns\":0},"
+	"\"other_ns\":0,\"off_thread_ns\":0,\"unknown_ns\":0,\"cpu_ns\":0,\"idle_ns\":0},"
 
 TEST(what_a_span_does_not_have_is_no_key)
 {
