@@ -275,7 +275,7 @@ def datagrams_of_unix_sockets_have_no_number():
     equal(peers, {one: ("unix", f"socket:[{other}]", None),
                   other: ("unix", f"socket:[{one}]", None),
                   client: ("unix", f"socket:[{bound}]", name), bound: (None, None, None),
-                  stranger: (None, None, None)}, "other ends")
+                  stranger: ("unix", None, name)}, "other ends")
     servers.check_loss(fathom, fathom.path("datagrams"))
     if not shutil.which("babeltrace2"):
         return "babeltrace2 is missing"
