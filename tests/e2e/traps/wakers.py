@@ -135,12 +135,14 @@ def crossed(kind, *options):
         raise Skip(result.stderr.splitlines()[0])
     equal(result.returncode, 0, f"record: {result.stderr}")
     equal(fathom.report(path, "thread")["lost"]["total"], 0, "lost records")
-    waits = [s for s in spans(path, "wait", "network") if s["thread"] == "taker"]
+    # on a connection that was accepted, the taker is idle
+    waits = [s for part in ("network", "idle") for s in spans(path, "wait", part)
+             if s["thread"] == "taker"]
     check(len(waits) > 80, f"{len(waits)} waits")
     if options != WAITS:
         sends = sorted((s["begin_ns"], s["end_ns"]) for s in spans(path, "syscall", "write")
                        if s["thread"] == "sender")
-        ends = [s["begin_ns"] + s["time"]["network_ns"] for s in waits]
+        ends = [s["begin_ns"] + s["time"]["network_ns"] + s["time"]["idle_ns"] for s in waits]
         hit = sum(any(begin < end < until for begin, until in sends) for end in ends)
         print(f"# {kind}: {hit} of {len(waits)} wakings in the middle of a send")
         check(hit > 20, f"{hit} of {len(waits)} in the middle of a send")
