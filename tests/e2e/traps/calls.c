@@ -69,7 +69,7 @@ static int read_again_run(long signals, char **argv)
 }
 
 /* A read, a sleep and a poll, each of which a handler makes fail. */
-static int interrupted_run(long ms, char **argv)
+static int failing_run(long ms, char **argv)
 {
 	struct sigaction action = {.sa_handler = do_nothing};
 	struct itimerval after = {.it_value = {.tv_usec = ms * 1000}};
@@ -145,7 +145,7 @@ const struct trap traps_calls[] = {
 	{"refused", refused_run},
 	{"read_again", read_again_run},
 	{"poll_again", poll_again_run},
-	{"interrupted", interrupted_run},
+	{"failing", failing_run},
 	{"compat", compat_run},
 	{"handlers", handlers_run},
 	{NULL, NULL},

@@ -71,7 +71,7 @@ def a_read_that_a_handler_interrupts():
 
 @tests.add
 def calls_that_a_handler_makes_fail():
-    path, _ = record("interrupted", 20)
+    path, _ = record("failing", 20)
     failed = {s["name"]: s for s in spans(path, "syscall")
               if s["attributes"].get("error.type") == "EINTR"}
     equal(set(failed), {"read", "nanosleep", "poll"}, "calls that failed")
