@@ -129,7 +129,8 @@ const struct option report_option_table[] = {
 	 NULL, AT(of), option_text},
 	{"sort", 0, "KEY",
 	 "cpu, work, total, callees, count, errors, p50, p95, p99, max or key\n"
-	 "(default: total; for processes and threads: cpu)",
+	 "(default: cpu for processes and threads, total for spans,\ncount for events and errors, "
+	 "else work)",
 	 NULL, AT(sort), option_text},
 	{"from", 0, "T", FROM_HELP, NULL, AT(from), option_time},
 	{"to", 0, "T", TO_HELP, NULL, AT(to), option_time},
