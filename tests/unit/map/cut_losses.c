@@ -9,14 +9,6 @@
 	if ((a) != (b))                                                                            \
 	return (a) < (b) ? -1 : 1
 
-static void must(int err)
-{
-	if (err) {
-		fprintf(stderr, "out of memory (%d)\n", err);
-		abort();
-	}
-}
-
 static bool begins_loss(const struct record_head *r)
 {
 	return ((const struct record_lost *)r)->count == LOST_BEGINS;

@@ -79,12 +79,6 @@ static void late_cut(struct simulation *s, struct late_cuts *c, int cuts)
 		c->seen[cuts + 1][i] = UINT64_MAX; /* a gap may reach over the end */
 }
 
-static void must(int err)
-{
-	if (err)
-		abort();
-}
-
 /* Maps chunk k as chunk_map() does. */
 static struct partial *late_map(const struct simulation *s, const struct late_cuts *c, int k,
 				const struct partial_options *options)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "cuts.h"
 #include "map/fact/query.h"
 #include "map/tree/tree.h"
 #include "seeds.h"
@@ -60,22 +61,6 @@ TEST(split_of_each_span_sums_to_its_duration)
 	}
 	partial_free(p);
 	simulation_free(&s);
-}
-
-/* Compares the answers of a simulation with those of it cut and merged at random. */
-typedef struct partial *cut_fn(struct simulation *, int cuts);
-
-static void check_cuts(struct simulation *s, u64 seed, cut_fn *map_in_pieces)
-{
-	char *whole = answers(map_range(s, 0, s->records.count), s);
-
-	for (int i = 0; i < 12; i++) {
-		char *cut = answers(map_in_pieces(s, 1 + (int)simulation_random(s, 15)), s);
-
-		CHECK_ANSWERS(whole, cut, seed, i);
-		free(cut);
-	}
-	free(whole);
 }
 
 static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces, u32 filters)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "cuts.h"
 #include "seeds.h"
 
 static struct partial *finished(const struct simulation *s, struct partial *p)
@@ -131,21 +132,6 @@ TEST(the_share_of_calls_is_exact)
 		partial_free(p);
 		simulation_free(&s);
 	}
-}
-
-typedef struct partial *cut_fn(struct simulation *, int cuts);
-
-static void check_cuts(struct simulation *s, u64 seed, cut_fn *map_in_pieces)
-{
-	char *whole = answers(map_range(s, 0, s->records.count), s);
-
-	for (int i = 0; i < 12; i++) {
-		char *cut = answers(map_in_pieces(s, 1 + (int)simulation_random(s, 15)), s);
-
-		CHECK_ANSWERS(whole, cut, seed, i);
-		free(cut);
-	}
-	free(whole);
 }
 
 static void check_law(u64 seed, int gaps, int losses, cut_fn *map_in_pieces)
