@@ -34,6 +34,8 @@ const struct key key_table[] = {
 	 NULL},
 	{"waker", "thread that ended waits", OF_WAIT, OF_WAIT, SUM_BY_WAKER, false, key_tell_waker,
 	 NULL},
+	{"preempted-by", "thread that had the CPU that others waited for", OF_WAIT, OF_WAIT,
+	 SUM_BY_HAD_CPU, false, key_tell_preempted_by, NULL},
 	{"lock", "lock that was waited for", OF_WAIT, OF_WAIT,
 	 SUM_BY_CALL | SUM_BY_FILE | SUM_BY_PROCESS, false, key_tell_lock, NULL},
 	{"device", "disk", OF_BLOCK, OF_BLOCK, SUM_BY_DEVICE, false, key_tell_device, NULL},

@@ -110,6 +110,7 @@ bool key_tell_file(const struct subject *s, struct key_value *value);
 bool key_tell_peer(const struct subject *s, struct key_value *value);
 bool key_tell_cause(const struct subject *s, struct key_value *value);
 bool key_tell_waker(const struct subject *s, struct key_value *value);
+bool key_tell_preempted_by(const struct subject *s, struct key_value *value);
 bool key_tell_lock(const struct subject *s, struct key_value *value);
 bool key_tell_device(const struct subject *s, struct key_value *value);
 bool key_tell_event(const struct subject *s, struct key_value *value);

@@ -99,7 +99,7 @@ bool key_tell_waker(const struct subject *s, struct key_value *value)
 	u32 tid = (u32)(key >> SUM_WAIT_TID_SHIFT);
 	u32 kind = (key >> SUM_WAIT_WAKER_SHIFT & SUM_WAIT_WAKER_MASK);
 
-	if (!kind) /* its end was not seen, or nobody had to wake it */
+	if (!kind || kind == SUM_WAIT_HAD_CPU) /* its end was not seen, or nobody had to wake it */
 		return false;
 	kind--;
 	value->text = value->buffer;
@@ -109,6 +109,22 @@ bool key_tell_waker(const struct subject *s, struct key_value *value)
 	else
 		value->text = kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[kind] ? kinds[kind]
 										     : "unknown";
+	return true;
+}
+
+bool key_tell_preempted_by(const struct subject *s, struct key_value *value)
+{
+	u64 key = s->sum->key;
+	u32 tid = (u32)(key >> SUM_WAIT_TID_SHIFT);
+
+	if ((key >> SUM_WAIT_WAKER_SHIFT & SUM_WAIT_WAKER_MASK) != SUM_WAIT_HAD_CPU)
+		return false;
+	value->text = value->buffer;
+	if (tid)
+		snprintf(value->buffer, sizeof(value->buffer), "%s (tid %u)",
+			 name_comm(s->p, tid, UINT64_MAX), tid);
+	else
+		value->text = "nobody (the CPU was idle)";
 	return true;
 }
 

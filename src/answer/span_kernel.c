@@ -250,6 +250,7 @@ static void wait_call(struct span_builder *b, const struct kspan *wait)
 	    wait->nr == LIFE_CALL_UNKNOWN)
 		return;
 	call.mode = wait->mode & MODE_COMPAT ? SYSCALL_COMPAT : 0;
+	call.result = 0; /* a wait has something else there */
 	name = syscall_name(call.mode, call.nr);
 	if (!name)
 		name = builder_text(b, "syscall_0x%x", call.nr);
@@ -271,6 +272,7 @@ static void wait_ended(struct span_builder *b, const struct kspan *k)
 	if (!wait_ended_by(&wait, &ended.file))
 		return;
 	ended.end_ns = k->wake.time_ns;
+	ended.result = 0;
 	name = fd_name(b, &ended, -1, ended.end_ns);
 	if (name)
 		builder_string(b, "ended_by.fd.name", name);
@@ -292,6 +294,7 @@ static void wait_attributes(struct span_builder *b, const struct kspan *k)
 	}
 	if (k->wake.has)
 		span_add_waker(b, &k->wake);
+	span_add_had_cpu(b, k);
 }
 
 /* The stack, if one was recorded. */

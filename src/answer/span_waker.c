@@ -48,12 +48,11 @@ static const char *block_text(struct span_builder *b, u64 block)
 			    flags & BLOCK_FAILED ? ", failed" : "");
 }
 
-static const char *thread_text(struct span_builder *b, const struct life_wake *wake)
+static const char *thread_text(struct span_builder *b, u32 tid, u64 time_ns)
 {
-	const char *comm = query_comm(b->p, wake->waker_tid, wake->time_ns);
+	const char *comm = query_comm(b->p, tid, time_ns);
 
-	return comm ? builder_text(b, "%s/%u", comm, wake->waker_tid)
-		    : builder_text(b, "%u", wake->waker_tid);
+	return comm ? builder_text(b, "%s/%u", comm, tid) : builder_text(b, "%u", tid);
 }
 
 static const char *softirq_text(struct span_builder *b, u8 vector)
@@ -81,7 +80,7 @@ static const char *context_text(struct span_builder *b, const struct life_wake *
 	case WAKE_timer:
 		return "timer";
 	case WAKE_kernel_thread:
-		return thread_text(b, wake);
+		return thread_text(b, wake->waker_tid, wake->time_ns);
 	}
 	return "unknown";
 }
@@ -91,7 +90,7 @@ void span_add_waker(struct span_builder *b, const struct life_wake *wake)
 	const char *from = context_text(b, wake), *served = NULL;
 
 	if (wake->context == WAKE_task) {
-		builder_string(b, "waker", thread_text(b, wake));
+		builder_string(b, "waker", thread_text(b, wake->waker_tid, wake->time_ns));
 		builder_integer(b, "waker.tid", wake->waker_tid);
 		return;
 	}
@@ -105,4 +104,15 @@ void span_add_waker(struct span_builder *b, const struct life_wake *wake)
 	else if (wake->context ==
 		 WAKE_kernel_thread) /* not on behalf of another, as far as is known */
 		builder_integer(b, "waker.tid", wake->waker_tid);
+}
+
+void span_add_had_cpu(struct span_builder *b, const struct kspan *k)
+{
+	u32 tid = (u32)k->result - LIFE_HAD_CPU(0);
+
+	if (!k->result || k->split.ns[SPLIT_runnable] < SPAN_HAD_CPU_MIN_NS)
+		return;
+	builder_string(b, "on_cpu_instead", tid ? thread_text(b, tid, k->end_ns) : "nobody");
+	if (tid)
+		builder_integer(b, "on_cpu_instead.tid", tid);
 }

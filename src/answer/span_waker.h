@@ -4,7 +4,14 @@
 #define ANSWER_SPAN_WAKER_H
 
 #include "answer/span_builder.h"
+#include "map/kernel/kspans.h"
+
+/* Shorter waits for a CPU are not worth a name: a switch itself takes some microseconds. */
+#define SPAN_HAD_CPU_MIN_NS 100000
 
 void span_add_waker(struct span_builder *b, const struct life_wake *wake);
+
+/* Adds which thread had the CPU that a wait was for, if that wait took SPAN_HAD_CPU_MIN_NS. */
+void span_add_had_cpu(struct span_builder *b, const struct kspan *k);
 
 #endif

@@ -24,8 +24,8 @@
 #define KEYS_HELP                                                                                  \
 	"name, service, process, thread, program,\ncommand, user, cgroup, container, host, "       \
 	"syscall,\nerrno, "                                                                        \
-	"file, peer, cause,\nwaker, lock, device, event, function, or overhead (what recording "   \
-	"cost)"
+	"file, peer, cause, waker,\npreempted-by, lock, device, event, function, or overhead "     \
+	"(what\nrecording cost)"
 
 static const char *const default_dirs[] = {DEFAULT_DIR};
 

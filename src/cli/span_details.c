@@ -150,20 +150,39 @@ static void block_write(const struct terminal *t, const struct span *span)
 }
 
 /* Writes a thread like top and gdb: its name, and its tid in brackets. */
+static void thread_write(const struct terminal *t, const struct attribute *thread,
+			 const struct attribute *tid)
+{
+	const char *slash = tid ? strrchr(thread->string, '/') : NULL;
+	char name[64];
+
+	if (slash)
+		snprintf(name, sizeof(name), "%.*s[%" PRId64 "]", (int)(slash - thread->string),
+			 thread->string, tid->integer);
+	else if (tid)
+		snprintf(name, sizeof(name), "thread %" PRId64, tid->integer);
+	terminal_text(t, tid ? name : thread->string);
+}
+
 static void waker_write(const struct terminal *t, const struct span *span)
 {
 	const struct attribute *waker = span_attribute_find(span, "waker");
-	const struct attribute *tid = span_attribute_find(span, "waker.tid");
-	const char *slash = waker && tid ? strrchr(waker->string, '/') : NULL;
-	char name[64];
 
 	if (!waker)
 		return;
 	fputs("woken by ", t->file);
-	if (slash)
-		snprintf(name, sizeof(name), "%.*s[%" PRId64 "]", (int)(slash - waker->string),
-			 waker->string, tid->integer);
-	terminal_text(t, slash ? name : waker->string);
+	thread_write(t, waker, span_attribute_find(span, "waker.tid"));
+}
+
+/* "CPU had make[12]": which thread had the CPU that this one waited for */
+static void had_cpu_write(const struct terminal *t, const struct span *span)
+{
+	const struct attribute *thread = span_attribute_find(span, "on_cpu_instead");
+
+	if (!thread)
+		return;
+	fputs(span_attribute_find(span, "waker") ? "  CPU had " : "CPU had ", t->file);
+	thread_write(t, thread, span_attribute_find(span, "on_cpu_instead.tid"));
 }
 
 /* "read  </var/log/x>  woken by cron[7]": the call only if the wait says it (--detail waits) */
@@ -174,10 +193,12 @@ static void wait_write(const struct terminal *t, const struct span *span)
 	if (call) {
 		attribute_write(t, call);
 		outcome_write(t, span);
-		if (span_attribute_find(span, "waker"))
+		if (span_attribute_find(span, "waker") ||
+		    span_attribute_find(span, "on_cpu_instead"))
 			fputs("  ", t->file);
 	}
 	waker_write(t, span);
+	had_cpu_write(t, span);
 }
 
 static void details_write(const struct terminal *t, const struct span *span)

@@ -80,6 +80,12 @@ struct life_wake {
 /* The number of a call that no record has named: of a stay whose begin was not seen. */
 #define LIFE_CALL_UNKNOWN 0xffff
 
+/*
+ * Which thread had the CPU until the one that waited for it got it, by its tid; 0: not known. The
+ * switch that ends a wait tells it, so no other record is needed. A tid 0 is an idle CPU.
+ */
+#define LIFE_HAD_CPU(tid) ((u32)(tid) + 1)
+
 /* One stay off the CPU. */
 struct life_wait {
 	u64 begin_ns, end_ns;
@@ -93,6 +99,7 @@ struct life_wait {
 	struct life_wake wake; /* the waking that ended it, if it was seen */
 	const char *reason;    /* the reason for the part; static */
 	u64 arg0;	       /* the first argument of the syscall around it */
+	u32 had_cpu;	       /* see LIFE_HAD_CPU() */
 	struct file_ref file;
 	struct context ctx;
 	struct split split;
@@ -169,6 +176,7 @@ struct life_stay {
 	u64 doubt_ns; /* from here to the waking it may have run and slept again; 0: no doubt */
 	u64 woken_ns; /* up to here it was blocked by the cause of its leave */
 	u64 known_ns; /* and up to here it was runnable */
+	u32 had_cpu;  /* LIFE_HAD_CPU() */
 	struct life_wake wake;
 };
 

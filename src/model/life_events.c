@@ -223,18 +223,19 @@ static void event_runs(struct life *l, const struct record_head *r, const struct
 
 static void event_enters(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
+	const struct record_switch *sw = (const void *)r;
 	struct life_state *s = &l->state;
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
 
 	if (s->place == LIFE_OFF_CPU)
-		life_wait_hold(l, t, sink);
+		life_wait_hold(l, t, sw, sink);
 	else
-		life_unseen_end(l, t, sink);
+		life_unseen_end(l, t, sw, sink);
 	s->wake.has = false;
 	s->place = LIFE_ON_CPU;
 	s->cpu = r->cpu;
 	s->last_ns = t;
-	s->calls = life_calls_entering((const struct record_switch *)r);
+	s->calls = life_calls_entering(sw);
 	doubt_clear(s);
 }
 

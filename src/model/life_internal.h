@@ -96,8 +96,12 @@ static inline void life_nested_leave(struct life_state *s)
 /* Accounts and reports the stay off the CPU that ends at t. */
 void life_wait_end(struct life *l, u64 t, const struct life_sink *sink);
 
-/* The same for a thread that has the CPU now: a part that depends on its next record is held. */
-void life_wait_hold(struct life *l, u64 t, const struct life_sink *sink);
+/*
+ * The same for a thread that got the CPU by the switch `sw`: a part that depends on its next record
+ * is held.
+ */
+void life_wait_hold(struct life *l, u64 t, const struct record_switch *sw,
+		    const struct life_sink *sink);
 
 /* Reports the held stay, by the next record; NULL: there is none. */
 void life_held_tell(struct life *l, enum life_event event, const struct record_head *r,
@@ -108,7 +112,8 @@ void life_held_tell(struct life *l, enum life_event event, const struct record_h
 void life_wait_end_unseen(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink);
 
 /* The thread got the CPU, and its leave was not seen: the stay is held for its next record. */
-void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink);
+void life_unseen_end(struct life *l, u64 t, const struct record_switch *sw,
+		     const struct life_sink *sink);
 
 /* ---- life_events.c ---- */
 

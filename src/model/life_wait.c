@@ -112,6 +112,7 @@ static void stay_tell(struct life *l, const struct life_stay *stay, const struct
 			      .unsure = stay->doubt_ns || stay->known_ns < stay->end_ns,
 			      .wake = stay->wake,
 			      .arg0 = v->arg0,
+			      .had_cpu = stay->had_cpu,
 			      .file = v->file,
 			      .ctx = v->ctx};
 	u64 slept = stay->doubt_ns ? stay->doubt_ns : stay->woken_ns;
@@ -149,10 +150,12 @@ void life_wait_end(struct life *l, u64 t, const struct life_sink *sink)
 	stay_tell(l, &stay, sink);
 }
 
-void life_wait_hold(struct life *l, u64 t, const struct life_sink *sink)
+void life_wait_hold(struct life *l, u64 t, const struct record_switch *sw,
+		    const struct life_sink *sink)
 {
 	struct life_stay stay = stay_of(&l->state, t);
 
+	stay.had_cpu = LIFE_HAD_CPU(sw->head.tid);
 	if (stay.doubt_ns)
 		l->state.held = stay;
 	else
@@ -230,6 +233,7 @@ static void unseen_tell(struct life *l, const struct life_stay *stay, const stru
 		.state = LEAVE_sleep,
 		.part = SPLIT_runnable,
 		.reason = "",
+		.had_cpu = stay->had_cpu,
 		.wake = stay->wake};
 
 	w.split.ns[SPLIT_runnable] = (s64)(w.end_ns - w.begin_ns);
@@ -250,11 +254,16 @@ static void unseen_tell(struct life *l, const struct life_stay *stay, const stru
  * woken, then it slept since the begin. If its next record is of a call that had begun by then, it
  * slept in this call, so the stay is held for that record.
  */
-void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink)
+void life_unseen_end(struct life *l, u64 t, const struct record_switch *sw,
+		     const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
-	struct life_stay stay = {
-		.begin_ns = s->last_ns, .end_ns = t, .woken_ns = t, .known_ns = t, .wake = s->wake};
+	struct life_stay stay = {.begin_ns = s->last_ns,
+				 .end_ns = t,
+				 .woken_ns = t,
+				 .known_ns = t,
+				 .had_cpu = LIFE_HAD_CPU(sw->head.tid),
+				 .wake = s->wake};
 	bool woken = s->place == LIFE_UNSEEN && s->wake.has && s->wake.time_ns < t;
 
 	if (woken)

@@ -17,7 +17,7 @@
 #include "map/checkpoint/prune.h"
 #include "record/describe.h"
 
-#define CHECKPOINT_VERSION 31
+#define CHECKPOINT_VERSION 32
 
 static const char magic[8] = "fathombs";
 

@@ -78,6 +78,7 @@ static void archive_stay(struct archive *a, struct life_stay *stay)
 	archive_time(a, &stay->doubt_ns);
 	archive_time(a, &stay->woken_ns);
 	archive_time(a, &stay->known_ns);
+	archive_u32(a, &stay->had_cpu);
 	archive_wake(a, &stay->wake);
 	if (stay->begin_ns > stay->woken_ns || stay->woken_ns > stay->known_ns ||
 	    stay->known_ns > stay->end_ns ||

@@ -41,6 +41,8 @@ static int life_keep(struct living *living, const struct life *l)
 		err = map_put(&living->pids, l->pid, PRESENT);
 	if (!err && l->state.wake.has)
 		err = map_put(&living->tids, l->state.wake.waker_tid, PRESENT);
+	if (!err && l->state.held.had_cpu)
+		err = map_put(&living->tids, l->state.held.had_cpu - 1, PRESENT);
 	err = err ? err : span_keep(living, &l->active.owner);
 	return err ? err : span_keep(living, &l->seen.owner);
 }

@@ -93,6 +93,15 @@ static u64 wake_key(const struct life_wake *wake)
 	       (thread ? (u64)wake->waker_tid << SUM_WAIT_TID_SHIFT : 0);
 }
 
+/* A wait for a CPU has no waker: what woke the thread ended the wait before. */
+static u64 had_cpu_key(const struct partial *p, u32 had_cpu)
+{
+	if (!had_cpu || !sums_tell(p, SUM_BY_HAD_CPU))
+		return 0;
+	return SUM_WAIT_HAD_CPU << SUM_WAIT_WAKER_SHIFT | (u64)(had_cpu - LIFE_HAD_CPU(0))
+								  << SUM_WAIT_TID_SHIFT;
+}
+
 bool wait_ended_by(const struct life_wait *w, struct file_ref *file)
 {
 	const struct life_wake *wake = &w->wake;
@@ -199,12 +208,15 @@ int wait_sums_add(struct partial *p, const struct life *l, const struct life_wai
 	if (w->part != SPLIT_runnable && runnable.duration_ns) {
 		struct sum_of after = of;
 
-		after.key = (of.key & ~SUM_WAIT_PART_MASK) | SPLIT_runnable;
+		after.key = (of.key & ~SUM_WAIT_PART_MASK) | SPLIT_runnable |
+			    had_cpu_key(p, w->had_cpu);
 		err = sums_add_part(&p->waits, &after, SPLIT_runnable, &runnable);
 		if (err)
 			return err;
 	}
-	if (sums_tell(p, SUM_BY_WAKER))
+	if (w->part == SPLIT_runnable)
+		of.key |= had_cpu_key(p, w->had_cpu);
+	else if (sums_tell(p, SUM_BY_WAKER))
 		of.key |= wake_key(&w->wake);
 	if (work)
 		of.key |= SUM_WAIT_IDLE;

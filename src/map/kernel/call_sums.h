@@ -10,7 +10,8 @@
  *   partial.waits       waits. Key: the part of time in bits 0-7 (with SUM_WAIT_IDLE until a
  *                       partial is finished), the call as above from bit 8 on,
  *                       the waker from bit 27 on: its kind (enum record_wake_context) + 1, and from
- *                       bit 32 on the tid of a thread
+ *                       bit 32 on the tid of a thread. Waits for a CPU have there
+ *                       SUM_WAIT_HAD_CPU, and the thread that had it (0: the CPU was idle)
  *   partial.blocks      requests to disks. Key: the device
  *
  * A new dimension is a bit of SUM_BY_*, and a place in a key or a member of struct sum_of.
@@ -31,6 +32,7 @@ struct partial;
 #define SUM_BY_ERROR 16
 #define SUM_BY_WAKER 32
 #define SUM_BY_DEVICE 64
+#define SUM_BY_HAD_CPU 128
 
 /* All zero asks for everything. */
 struct sum_choice {
@@ -49,6 +51,7 @@ struct sum_choice {
 #define SUM_WAIT_CALL_SHIFT 8
 #define SUM_WAIT_WAKER_SHIFT 27
 #define SUM_WAIT_WAKER_MASK 7ull
+#define SUM_WAIT_HAD_CPU 7ull /* in place of the kind of a waker */
 #define SUM_WAIT_TID_SHIFT 32
 
 static inline u64 call_key(u16 nr, bool compat)

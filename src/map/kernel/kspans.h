@@ -28,7 +28,7 @@ struct kspan {
 	u8 work;      /* syscall, wait: enum work: whether some of it, or it, waits for work */
 	u64 visit_ns; /* wait: begin of the syscall or fault it lies in */
 	u64 args[6];  /* fault: address, ip, flags; uring: fd, IOSQE_*; block: enum block_arg */
-	s64 result;
+	s64 result;   /* wait: LIFE_HAD_CPU() */
 	struct file_ref file;
 	struct context ctx;
 	const char *reason;    /* static */

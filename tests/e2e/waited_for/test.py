@@ -237,4 +237,37 @@ for lock, seconds in zip(locks, (0.1, 0.2)):
     check(all(row["key"].startswith("0x") for row in long), "addresses of locks")
 
 
+@tests.add
+def a_wait_for_a_cpu_names_who_had_it():
+    recording, folder = record("turns", """
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+pids = []
+for i in range(2):
+    pids.append(os.fork())
+    if not pids[-1]:
+        for k in range(3000000): pass
+        os._exit(0)
+for pid in pids: os.waitpid(pid, 0)
+open("pids", "w").write("%d %d" % tuple(pids))
+""")
+    with open(os.path.join(folder, "pids"), encoding="ascii") as file:
+        pids = [int(pid) for pid in file.read().split()]
+    pairs = {(row["pid"], row["keys"]["preempted-by"]): row
+             for row in fathom.report(recording, "process,preempted-by")["rows"]}
+    for pid, other in (pids, pids[::-1]):
+        row = pairs.get((pid, f"python3 (tid {other})"))
+        check(row and row["time"]["runnable_ns"] == row["total_ns"] > 1e6,
+              f"time that {pid} waited for {other}: {row}, of {pairs.keys()}")
+    waits = [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]
+             if span["kind"] == "wait" and span.get("tid") in pids]
+    long = [span for span in waits if span["time"]["runnable_ns"] >= 100_000]
+    check(all("on_cpu_instead" in span["attributes"] for span in long
+              if span["end_bound"] == "hard"), f"long waits: {long}")
+    named = [span for span in long
+             if span["attributes"].get("on_cpu_instead.tid") in pids]
+    check(named and all(span["attributes"]["on_cpu_instead"].startswith("python3/")
+                        for span in named), f"waits for the other one: {named}")
+
+
 tests.run()

@@ -63,6 +63,49 @@ TEST(split_of_each_span_sums_to_its_duration)
 	simulation_free(&s);
 }
 
+/* All waits for a CPU by whom they waited for: those that ended, and those that are open. */
+static s64 check_had_cpu(const struct simulation *s, const struct partial *p)
+{
+	s64 named_ns = 0;
+
+	for (size_t i = 0; i < kspans_count(&p->kspans); i++) {
+		struct kspan k;
+
+		kspans_get(&p->kspans, i, &k);
+		if (k.kind != KSPAN_WAIT || k.end_ns == s->to_ns)
+			continue;
+		CHECK_EQ(k.result, LIFE_HAD_CPU(simulation_had_cpu(k.end_ns)));
+		named_ns += k.split.ns[SPLIT_runnable];
+	}
+	return named_ns;
+}
+
+TEST(waits_for_a_cpu_name_who_had_it)
+{
+	for (u64 seed = 1; seed <= seeds_of(50); seed++) {
+		struct simulation s;
+		struct partial *p;
+		s64 named_ns, sums_ns = 0;
+
+		simulate(&s, seed, 6, 60);
+		p = finished(&s, map_range(&s, 0, s.records.count));
+		named_ns = check_had_cpu(&s, p);
+		for (size_t i = 0; i < p->waits.list.count; i++) {
+			const struct sum *sum = &p->waits.list.data[i];
+			u64 kind = sum->key >> SUM_WAIT_WAKER_SHIFT & SUM_WAIT_WAKER_MASK;
+
+			if (kind != SUM_WAIT_HAD_CPU)
+				continue;
+			CHECK_EQ(sum_wait_part(sum->key), SPLIT_runnable);
+			sums_ns += sum->split.ns[SPLIT_runnable];
+		}
+		CHECK(named_ns > 0);
+		CHECK_EQ(sums_ns, named_ns);
+		partial_free(p);
+		simulation_free(&s);
+	}
+}
+
 static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces, u32 filters)
 {
 	struct simulation s;

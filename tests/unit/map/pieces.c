@@ -26,8 +26,11 @@ struct partial *map_range(const struct simulation *s, size_t first, size_t end)
 
 	cut_losses_find(&losses, s);
 	cut_losses_tell(&losses, p, first, time_at(s, first), true);
-	for (size_t i = first; i < end; i++)
-		must(partial_apply(p, simulation_record(s, i)));
+	for (size_t i = first; i < end; i++) {
+		struct record_switch copy;
+
+		must(partial_apply(p, simulation_told(s, i, &copy)));
+	}
 	cut_losses_tell(&losses, p, end, time_at(s, end), false);
 	vec_free(&losses.list);
 	return p;
@@ -123,7 +126,8 @@ void map_piece(const struct simulation *s, struct partial *p, const struct simul
 	if (told.list.count)
 		qsort(told.list.data, told.list.count, sizeof(*told.list.data), told_compare);
 	for (size_t i = 0; i < s->records.count; i++) {
-		const struct record_head *r = simulation_record(s, i);
+		struct record_switch copy;
+		const struct record_head *r = simulation_told(s, i, &copy);
 		int stream = r->cpu % SIMULATED_STREAMS;
 
 		if (r->time_ns < piece->from_ns[stream] || r->time_ns >= piece->to_ns[stream])

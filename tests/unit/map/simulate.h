@@ -93,6 +93,29 @@ static inline const struct record_head *simulation_record(const struct simulatio
 	return (const void *)(s->bytes.data + s->records.data[i].at);
 }
 
+/*
+ * The thread that had the CPU until a thread got it at that time; 0: none, it was idle. It is out
+ * of the scope of the recording.
+ */
+static inline u32 simulation_had_cpu(u64 time_ns)
+{
+	return time_ns % 4 ? 900 + (u32)(time_ns % 3) : 0;
+}
+
+/* The same as it is told to a partial: a thread gets its CPU from another one. Uses `copy`. */
+static inline const struct record_head *simulation_told(const struct simulation *s, size_t i,
+							struct record_switch *copy)
+{
+	const struct record_head *r = simulation_record(s, i);
+
+	if (r->kind != RECORD_switch || r->tid)
+		return r;
+	*copy = *(const struct record_switch *)r;
+	copy->head.tid = copy->head.pid = simulation_had_cpu(r->time_ns);
+	copy->mode |= copy->head.tid ? MODE_PREV_OUT : 0;
+	return &copy->head;
+}
+
 /* A number below `below` (not 0). */
 u64 simulation_random(struct simulation *s, u64 below);
 
