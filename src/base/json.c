@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 void json_init(struct json *j, const struct json_sink *sink)
 {
 	j->sink = *sink;
@@ -49,26 +51,6 @@ static void put_char(struct json *j, char c)
 static void put_text(struct json *j, const char *text)
 {
 	put(j, text, strlen(text));
-}
-
-/* The length of the valid UTF-8 sequence at `s`; 0 if it is invalid. */
-static size_t utf8_length(const unsigned char *s, size_t len)
-{
-	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] < 0xc2 || s[0] > 0xf4 || n > len)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	/* overlong sequences, surrogates, values beyond the last code point */
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
 }
 
 /* How a byte is escaped inside a string; 0: not at all, 'u': \\uXXXX. */

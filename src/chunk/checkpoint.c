@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "chunk/directory.h"
 #include "chunk/file.h"
 

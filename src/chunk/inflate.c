@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "chunk/file.h"
 #include "chunk/stream.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cpu_list.h"
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "chunk/file.h"
 
 static const char *const state_names[] = {

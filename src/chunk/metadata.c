@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "chunk/file.h"
 #include "chunk/format.h"
 #include "chunk/manifest.h"

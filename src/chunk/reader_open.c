@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "chunk/directory.h"
 #include "chunk/file.h"
 #include "chunk/reader.h"

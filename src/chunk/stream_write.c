@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "chunk/file.h"
 #include "chunk/writer.h"
 

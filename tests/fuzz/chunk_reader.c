@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "chunk/chunk.h"
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "chunk/format.h"
 #include "record/describe.h"
 

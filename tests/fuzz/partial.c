@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "map/file/file.h"
 #include "map/tree/tree.h"
 

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture/context/protobuf.h"
+#include "base/protobuf.h"
 #include "proc/maps.h"
 
 #define SIGNATURE "OTEL_CTX"

@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "map/checkpoint/archive.h"
 #include "map/file/set.h"
 #include "map/file/whole.h"

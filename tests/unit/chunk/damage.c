@@ -5,7 +5,7 @@
 #include <time.h>
 #include <zstd.h>
 
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "chunk/format.h"
 #include "make.h"
 #include "tests/unit/check.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "chunk/format.h"
 #include "chunk/manifest.h"
 #include "make.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "chunk/crc32c.h"
+#include "base/crc32c.h"
 #include "map/answers.h"
 #include "map/checkpoint/checkpoint.h"
 #include "seeds.h"

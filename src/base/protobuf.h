@@ -3,8 +3,8 @@
  * Reads the fields of a protobuf message one after the other, in place. Allocates nothing, and does
  * not recurse: the caller descends into the messages that it knows.
  */
-#ifndef CAPTURE_CONTEXT_PROTOBUF_H
-#define CAPTURE_CONTEXT_PROTOBUF_H
+#ifndef BASE_PROTOBUF_H
+#define BASE_PROTOBUF_H
 
 #include <errno.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct protobuf_bytes {
 struct protobuf_field {
 	uint32_t number;
 	uint32_t type;		     /* PROTOBUF_* */
-	uint64_t value;		     /* for PROTOBUF_VARINT */
+	uint64_t value;		     /* for PROTOBUF_VARINT, _FIXED64 and _FIXED32 */
 	struct protobuf_bytes bytes; /* for PROTOBUF_BYTES; points into the message */
 };
 
@@ -43,6 +43,19 @@ static inline int protobuf_varint(struct protobuf_bytes *from, uint64_t *value)
 		return 0;
 	}
 	return -EPROTO;
+}
+
+/* Reads a little-endian number of `bytes` (4 or 8) from fields of a fixed size. */
+static inline int protobuf_fixed(struct protobuf_bytes *from, size_t bytes, uint64_t *value)
+{
+	if (bytes > from->len)
+		return -EPROTO;
+	*value = 0;
+	for (size_t i = 0; i < bytes; i++)
+		*value |= (uint64_t)(unsigned char)from->data[i] << (8 * i);
+	from->data += bytes;
+	from->len -= bytes;
+	return 0;
 }
 
 static inline int protobuf_skip(struct protobuf_bytes *from, uint64_t len)
@@ -68,9 +81,9 @@ static inline int protobuf_next(struct protobuf_bytes *from, struct protobuf_fie
 	case PROTOBUF_VARINT:
 		return protobuf_varint(from, &field->value) ? -EPROTO : 1;
 	case PROTOBUF_FIXED64:
-		return protobuf_skip(from, 8) ? -EPROTO : 1;
+		return protobuf_fixed(from, 8, &field->value) ? -EPROTO : 1;
 	case PROTOBUF_FIXED32:
-		return protobuf_skip(from, 4) ? -EPROTO : 1;
+		return protobuf_fixed(from, 4, &field->value) ? -EPROTO : 1;
 	case PROTOBUF_BYTES:
 		if (protobuf_varint(from, &len))
 			return -EPROTO;

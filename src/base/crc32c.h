@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-32C (Castagnoli), as iSCSI and ext4 use it: crc32c("123456789") is 0xe3069283. */
-#ifndef CHUNK_CRC32C_H
-#define CHUNK_CRC32C_H
+#ifndef BASE_CRC32C_H
+#define BASE_CRC32C_H
 
 #include <stddef.h>
 #include <stdint.h>

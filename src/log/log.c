@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "log/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/crc32c.h"
+#include "log/segment.h"
+
+struct log {
+	pthread_mutex_t lock;
+	pthread_cond_t synced_more;
+	int dir; /* holds the lock of the directory */
+	uint64_t segment_bytes;
+	struct segment_list segments; /* the last one is written */
+	struct segment last;
+	uint64_t end, synced, syncs, cut_bytes;
+	bool syncing; /* a thread syncs `last` without the lock: it must stay open */
+	int failed;   /* the error of a sync, after which none succeeds */
+};
+
+/* The position behind the last whole entry of a segment. */
+static int whole_end(const struct segment *s, uint64_t *end, uint64_t *cut)
+{
+	struct segment_buffer buffer = {0};
+	uint64_t position = s->begin, limit, whole = s->begin;
+	int err = segment_end(s, &limit);
+
+	while (!err && position < limit) {
+		size_t bytes;
+
+		err = entry_read(s, position, limit, &buffer, &bytes);
+		if (err == -EBADMSG) {
+			err = entry_find(s, position, limit, &buffer, &position);
+		} else if (!err) {
+			position += ENTRY_HEAD_BYTES + bytes;
+			whole = position;
+		}
+	}
+	free(buffer.data);
+	if (err)
+		return err;
+	*end = whole;
+	*cut = limit - whole;
+	return 0;
+}
+
+static int segment_begin(struct log *l, uint64_t begin, struct error *e)
+{
+	struct segment segment;
+	int err = vec_reserve(&l->segments, 1);
+
+	if (err)
+		return error_set(e, err, "cannot go on with the log");
+	err = segment_create(l->dir, begin, &segment, e);
+	if (err)
+		return err;
+	if (l->last.fd >= 0)
+		close(l->last.fd);
+	l->last = segment;
+	if (!l->segments.count || l->segments.data[l->segments.count - 1] != begin)
+		l->segments.data[l->segments.count++] = begin;
+	l->end = l->synced = begin;
+	return 0;
+}
+
+/* Cuts the last segment behind its last whole entry, and opens it for appends. */
+static int last_recover(struct log *l, struct error *e)
+{
+	uint64_t begin = l->segments.data[l->segments.count - 1];
+	int err = segment_open(l->dir, begin, O_RDWR, &l->last, e);
+
+	if (err)
+		return err;
+	err = whole_end(&l->last, &l->end, &l->cut_bytes);
+	if (!err && l->end == begin)
+		return segment_begin(l, begin, e); /* its header may be missing, too */
+	if (!err && ftruncate(l->last.fd, (off_t)(l->end - begin + SEGMENT_HEAD_BYTES)))
+		err = -errno;
+	if (!err && fsync(l->last.fd))
+		err = -errno;
+	l->synced = l->end;
+	return err ? error_set(e, err, "cannot recover the log") : 0;
+}
+
+static int log_recover(struct log *l, uint64_t begin, struct error *e)
+{
+	int err = segment_list_read(l->dir, &l->segments, e);
+
+	if (err)
+		return err;
+	if (l->segments.count)
+		err = last_recover(l, e);
+	/* A reader was further than the log reaches: entries that it never saw go behind it. */
+	if (!err && (!l->segments.count || begin > l->end))
+		err = segment_begin(l, begin, e);
+	return err;
+}
+
+int log_open(int dir, const struct log_options *options, struct log **out, struct error *e)
+{
+	struct log *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return error_set(e, ENOMEM, "cannot open the log");
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_cond_init(&l->synced_more, NULL);
+	l->segment_bytes = options->segment_bytes ? options->segment_bytes : LOG_SEGMENT_BYTES;
+	l->last.fd = -1;
+	l->dir = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (l->dir < 0)
+		err = error_set(e, errno, "cannot open the log");
+	else if (flock(l->dir, LOCK_EX | LOCK_NB))
+		err = error_say(e, errno == EWOULDBLOCK ? EBUSY : errno,
+				"another process has the log open");
+	else
+		err = log_recover(l, options->begin, e);
+	if (err) {
+		log_close(l);
+		return err;
+	}
+	*out = l;
+	return 0;
+}
+
+static int bytes_write(int fd, const void *data, size_t bytes, off_t *offset)
+{
+	const unsigned char *at = data;
+
+	while (bytes) {
+		ssize_t n = pwrite(fd, at, bytes, *offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		at += n;
+		*offset += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+/* With the lock held: ends the segment, which is then durable, and begins the next one. */
+static int rotate(struct log *l)
+{
+	while (l->syncing)
+		pthread_cond_wait(&l->synced_more, &l->lock);
+	if (l->last.begin + l->segment_bytes > l->end)
+		return 0; /* another thread did it meanwhile */
+	if (!l->failed && fdatasync(l->last.fd))
+		l->failed = -errno;
+	l->syncs++;
+	if (l->failed)
+		return l->failed;
+	l->synced = l->end;
+	pthread_cond_broadcast(&l->synced_more);
+	return segment_begin(l, l->end, NULL);
+}
+
+static int entry_write(struct log *l, const struct log_part *parts, size_t count, size_t bytes)
+{
+	unsigned char head[ENTRY_HEAD_BYTES];
+	off_t begin = (off_t)(l->end - l->last.begin + SEGMENT_HEAD_BYTES), at = begin;
+	uint32_t crc = 0;
+	int err;
+
+	for (size_t i = 0; i < count; i++)
+		crc = crc32c(crc, parts[i].data, parts[i].bytes);
+	entry_head_encode(head, l->end, bytes, crc);
+	err = bytes_write(l->last.fd, head, sizeof(head), &at);
+	for (size_t i = 0; i < count && !err; i++)
+		err = bytes_write(l->last.fd, parts[i].data, parts[i].bytes, &at);
+	if (err && ftruncate(l->last.fd, begin))
+		l->failed = err; /* nothing may follow a part of an entry that stays */
+	return err;
+}
+
+int log_append(struct log *l, const struct log_part *parts, size_t count, uint64_t *end)
+{
+	size_t bytes = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (parts[i].bytes > LOG_ENTRY_BYTES_MAX - bytes)
+			return -EMSGSIZE;
+		bytes += parts[i].bytes;
+	}
+	pthread_mutex_lock(&l->lock);
+	if (l->end - l->last.begin >= l->segment_bytes)
+		err = rotate(l);
+	err = l->failed ? l->failed : err;
+	err = err ? err : entry_write(l, parts, count, bytes);
+	if (!err) {
+		l->end += ENTRY_HEAD_BYTES + bytes;
+		*end = l->end;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return err;
+}
+
+/* With the lock held, which it gives up meanwhile. One thread syncs for all that wait. */
+static void sync_for_all(struct log *l)
+{
+	uint64_t end = l->end;
+	int fd = l->last.fd, err;
+
+	l->syncing = true;
+	pthread_mutex_unlock(&l->lock);
+	err = fdatasync(fd) ? -errno : 0;
+	pthread_mutex_lock(&l->lock);
+	l->syncing = false;
+	l->syncs++;
+	if (err)
+		l->failed = err;
+	else
+		l->synced = end;
+	pthread_cond_broadcast(&l->synced_more);
+}
+
+int log_sync(struct log *l, uint64_t end)
+{
+	int err;
+
+	pthread_mutex_lock(&l->lock);
+	while (l->synced < end && !l->failed) {
+		if (l->syncing)
+			pthread_cond_wait(&l->synced_more, &l->lock);
+		else
+			sync_for_all(l);
+	}
+	err = l->synced < end ? l->failed : 0;
+	pthread_mutex_unlock(&l->lock);
+	return err;
+}
+
+int log_trim(struct log *l, uint64_t position, struct error *e)
+{
+	size_t gone = 0;
+	int err = 0;
+
+	pthread_mutex_lock(&l->lock);
+	while (!err && gone + 1 < l->segments.count && l->segments.data[gone + 1] <= position) {
+		char name[SEGMENT_NAME_BYTES];
+
+		segment_name(name, l->segments.data[gone]);
+		if (unlinkat(l->dir, name, 0) && errno != ENOENT)
+			err = error_set(e, errno, "cannot remove %s", name);
+		else
+			gone++;
+	}
+	l->segments.count -= gone;
+	memmove(l->segments.data, l->segments.data + gone,
+		l->segments.count * sizeof(*l->segments.data));
+	pthread_mutex_unlock(&l->lock);
+	return err;
+}
+
+struct log_status log_status(struct log *l)
+{
+	struct log_status status;
+
+	pthread_mutex_lock(&l->lock);
+	status = (struct log_status){.begin = l->segments.data[0],
+				     .end = l->end,
+				     .synced = l->synced,
+				     .syncs = l->syncs,
+				     .cut_bytes = l->cut_bytes};
+	pthread_mutex_unlock(&l->lock);
+	return status;
+}
+
+int log_close(struct log *l)
+{
+	int err = 0;
+
+	if (!l)
+		return 0;
+	if (l->last.fd >= 0) {
+		err = log_sync(l, l->end);
+		close(l->last.fd);
+	}
+	if (l->dir >= 0)
+		close(l->dir);
+	vec_free(&l->segments);
+	pthread_cond_destroy(&l->synced_more);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+	return err;
+}
