@@ -150,6 +150,21 @@ static void value_begin(struct json *j, const char *key)
 	}
 }
 
+void json_null(struct json *j, const char *key)
+{
+	value_begin(j, key);
+	put_text(j, "null");
+}
+
+void json_marked(struct json *j, const char *mark, const char *value)
+{
+	value_begin(j, NULL);
+	put_text(j, "\"\\u0000");
+	put_text(j, mark);
+	put_text(j, "\":");
+	text_write(j, value, strlen(value));
+}
+
 static void level_begin(struct json *j, const char *key, char bracket, bool lines)
 {
 	value_begin(j, key);

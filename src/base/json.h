@@ -46,6 +46,9 @@ void json_array_end(struct json *j);
 void json_string(struct json *j, const char *key, const char *value);
 void json_s64(struct json *j, const char *key, int64_t value);
 void json_u64(struct json *j, const char *key, uint64_t value);
+void json_null(struct json *j, const char *key);
+/* Writes a string whose key is NUL and then `mark`: a key that no text has. */
+void json_marked(struct json *j, const char *mark, const char *value);
 void json_bool(struct json *j, const char *key, bool value);
 /* Writes the shortest text that reads back as the same double; null if it is not finite. */
 void json_double(struct json *j, const char *key, double value);

@@ -25,6 +25,13 @@ static void attribute_write(const struct terminal *t, const struct attribute *a)
 	case VALUE_BOOLEAN:
 		fputs(a->integer ? "true" : "false", t->file);
 		break;
+	case VALUE_BYTES:
+	case VALUE_ARRAY:
+	case VALUE_MAP:
+		fprintf(t->file, "%zu values", a->count);
+		break;
+	case VALUE_NONE:
+		break;
 	}
 }
 

@@ -4,36 +4,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "span/attributes.h"
+
 void split_write_json(struct json *j, const struct split *split)
 {
 	json_object_begin(j, "time");
 #define P(part, value, what) json_s64(j, #part "_ns", split->ns[value]);
 	SPLIT_PARTS(P)
 #undef P
-	json_object_end(j);
-}
-
-static void attributes_write(struct json *j, const struct attribute *attributes, size_t count)
-{
-	json_object_begin(j, "attributes");
-	for (size_t i = 0; i < count; i++) {
-		const struct attribute *a = &attributes[i];
-
-		switch (a->type) {
-		case VALUE_STRING:
-			json_string(j, a->key, a->string);
-			break;
-		case VALUE_INTEGER:
-			json_s64(j, a->key, a->integer);
-			break;
-		case VALUE_REAL:
-			json_double(j, a->key, a->real);
-			break;
-		case VALUE_BOOLEAN:
-			json_bool(j, a->key, a->integer != 0);
-			break;
-		}
-	}
 	json_object_end(j);
 }
 
@@ -48,7 +26,7 @@ static void events_write(struct json *j, const struct span *span)
 		json_string(j, "name", event->name);
 		if (event->level != EVENT_NO_LEVEL)
 			json_string(j, "level", level_name(event->level));
-		attributes_write(j, event->attributes, event->attributes_count);
+		attributes_write_json(j, "attributes", event->attributes, event->attributes_count);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -65,7 +43,7 @@ static void links_write(struct json *j, const struct span *span)
 		json_object_begin(j, NULL);
 		json_string(j, "trace_id", link->trace_id);
 		json_string(j, "span_id", link->span_id);
-		attributes_write(j, link->attributes, link->attributes_count);
+		attributes_write_json(j, "attributes", link->attributes, link->attributes_count);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -133,7 +111,7 @@ void span_write_json(struct json *j, const struct span *span)
 	json_string(j, "end_bound", span->end_soft ? "soft" : "hard");
 	json_u64(j, "threads", span->threads);
 	split_write_json(j, &span->time);
-	attributes_write(j, span->attributes, span->attributes_count);
+	attributes_write_json(j, "attributes", span->attributes, span->attributes_count);
 	events_write(j, span);
 	links_write(j, span);
 	frames_write(j, span);

@@ -18,14 +18,26 @@
 #define TRACE_ID_BYTES 33 /* 32 lower-case hex digits and a NUL */
 #define SPAN_ID_BYTES 17  /* 16 lower-case hex digits and a NUL */
 
-enum value_type { VALUE_STRING, VALUE_INTEGER, VALUE_REAL, VALUE_BOOLEAN };
+enum value_type {
+	VALUE_STRING,
+	VALUE_INTEGER,
+	VALUE_REAL,
+	VALUE_BOOLEAN,
+	/* the types that only received spans have */
+	VALUE_BYTES,
+	VALUE_ARRAY,
+	VALUE_MAP,
+	VALUE_NONE,
+};
 
 struct attribute {
-	const char *key;
+	const char *key; /* NULL in a VALUE_ARRAY */
 	enum value_type type;
-	const char *string; /* VALUE_STRING */
-	int64_t integer;    /* VALUE_INTEGER, and VALUE_BOOLEAN: 0 is false */
-	double real;	    /* VALUE_REAL */
+	const char *string;	       /* VALUE_STRING; VALUE_BYTES: `count` bytes */
+	int64_t integer;	       /* VALUE_INTEGER, and VALUE_BOOLEAN: 0 is false */
+	double real;		       /* VALUE_REAL */
+	const struct attribute *items; /* VALUE_ARRAY and VALUE_MAP: `count` values */
+	size_t count;
 };
 
 #define EVENT_NO_LEVEL -1

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "chunk/chunk.h"
 #include "base/crc32c.h"
+#include "chunk/chunk.h"
 #include "chunk/format.h"
 #include "record/describe.h"
 

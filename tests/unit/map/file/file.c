@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "base/crc32c.h"
+#include "check.h"
 #include "map/answers.h"
 #include "map/checkpoint/checkpoint.h"
 #include "seeds.h"

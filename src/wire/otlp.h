@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests of OTLP, the OpenTelemetry protocol, that bring spans, in protobuf.
+ *
+ * A request is walked when it comes: what is malformed is refused before it is acknowledged. It is
+ * decoded later, from what was stored of it, by a reader that trusts nothing. Both take the same
+ * requests and count the same spans.
+ */
+#ifndef WIRE_OTLP_H
+#define WIRE_OTLP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "span/received.h"
+
+#define OTLP_DEPTH 32		   /* of values in values */
+#define OTLP_ATTRIBUTES_MAX 1024   /* of a span, an event, a link; the rest is counted as dropped */
+#define OTLP_VALUES_MAX (2u << 20) /* attributes, events and links of a request */
+
+struct otlp_walk {
+	uint64_t spans;		/* of the request, rejected ones included */
+	VEC(uint64_t) rejected; /* numbers of those without a trace id or a span id, from 0 */
+};
+
+/*
+ * Checks the structure of a request and builds nothing but the list of rejected spans. 0; -EPROTO
+ * with a cause if it is malformed, deeper than OTLP_DEPTH, or has too many values; -ENOMEM. Free
+ * the walk in any case.
+ */
+int otlp_walk(const void *data, size_t bytes, struct otlp_walk *out, struct error *e);
+void otlp_walk_free(struct otlp_walk *walk);
+
+/*
+ * Decodes a request and appends its spans, without rejected ones, to the batch. Whatever they point
+ * to is in the arena. 0; -EPROTO as otlp_walk(); -ENOMEM, also at the limit of the arena. On
+ * failure the batch has the spans that it had.
+ */
+int otlp_decode(const void *data, size_t bytes, struct arena *arena, struct received_batch *out,
+		struct error *e);
+
+#endif

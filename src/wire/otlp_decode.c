@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "wire/otlp.h"
+#include "wire/otlp_value.h"
+
+struct decoding {
+	struct arena *arena;
+	struct received_batch *out;
+	const struct received_resource *resource;
+	const struct received_scope *scope;
+};
+
+static uint64_t big_endian(const char *from)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value = value << 8 | (unsigned char)from[i];
+	return value;
+}
+
+static struct trace_id trace_id_decode(struct protobuf_bytes id)
+{
+	if (id.len != 16)
+		return (struct trace_id){0};
+	return (struct trace_id){big_endian(id.data), big_endian(id.data + 8)};
+}
+
+static uint64_t span_id_decode(struct protobuf_bytes id)
+{
+	return id.len == 8 ? big_endian(id.data) : 0;
+}
+
+static int text_decode(struct decoding *d, const struct protobuf_field *field, const char **text)
+{
+	*text = text_copy(d->arena, field->bytes);
+	return *text ? 0 : -ENOMEM;
+}
+
+static int event_decode(struct decoding *d, struct protobuf_bytes message,
+			struct received_event *event)
+{
+	struct protobuf_bytes rest = message;
+	struct protobuf_field field;
+	int err = 0;
+
+	event->name = "";
+	while (!err && protobuf_next(&rest, &field) > 0) {
+		if (field.number == 1)
+			event->time_ns = field.value;
+		else if (field.number == 2)
+			err = text_decode(d, &field, &event->name);
+		else if (field.number == 4)
+			event->attributes.dropped = (uint32_t)field.value;
+	}
+	return err ? err : attributes_decode(d->arena, message, 3, &event->attributes);
+}
+
+static int link_decode(struct decoding *d, struct protobuf_bytes message,
+		       struct received_link *link)
+{
+	struct protobuf_bytes rest = message;
+	struct protobuf_field field;
+	int err = 0;
+
+	link->trace_state = "";
+	while (!err && protobuf_next(&rest, &field) > 0) {
+		if (field.number == 1)
+			link->trace = trace_id_decode(field.bytes);
+		else if (field.number == 2)
+			link->span_id = span_id_decode(field.bytes);
+		else if (field.number == 3)
+			err = text_decode(d, &field, &link->trace_state);
+		else if (field.number == 5)
+			link->attributes.dropped = (uint32_t)field.value;
+	}
+	return err ? err : attributes_decode(d->arena, message, 4, &link->attributes);
+}
+
+static int events_decode(struct decoding *d, struct protobuf_bytes message,
+			 struct received_span *span)
+{
+	size_t count = fields_count(message, 11), i = 0;
+	struct received_event *events = arena_alloc(d->arena, count, sizeof(*events));
+	struct protobuf_field field;
+	int err = events ? 0 : -ENOMEM;
+
+	while (!err && protobuf_next(&message, &field) > 0) {
+		if (field.number == 11)
+			err = event_decode(d, field.bytes, &events[i++]);
+	}
+	span->events = events;
+	span->events_count = count;
+	return err;
+}
+
+static int links_decode(struct decoding *d, struct protobuf_bytes message,
+			struct received_span *span)
+{
+	size_t count = fields_count(message, 13), i = 0;
+	struct received_link *links = arena_alloc(d->arena, count, sizeof(*links));
+	struct protobuf_field field;
+	int err = links ? 0 : -ENOMEM;
+
+	while (!err && protobuf_next(&message, &field) > 0) {
+		if (field.number == 13)
+			err = link_decode(d, field.bytes, &links[i++]);
+	}
+	span->links = links;
+	span->links_count = count;
+	return err;
+}
+
+static int status_decode(struct decoding *d, struct protobuf_bytes message,
+			 struct received_span *span)
+{
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&message, &field) > 0) {
+		if (field.number == 2)
+			err = text_decode(d, &field, &span->status_text);
+		else if (field.number == 3)
+			span->status = field.value <= RECEIVED_ERROR ? (uint8_t)field.value
+								     : RECEIVED_UNSET;
+	}
+	return err;
+}
+
+/* What is a number of the span itself. */
+static void span_number_decode(const struct protobuf_field *field, struct received_span *span)
+{
+	switch (field->number) {
+	case 1:
+		span->trace = trace_id_decode(field->bytes);
+		break;
+	case 2:
+		span->span_id = span_id_decode(field->bytes);
+		break;
+	case 4:
+		span->parent_id = span_id_decode(field->bytes);
+		break;
+	case 6:
+		span->kind = field->value <= RECEIVED_CONSUMER ? (uint8_t)field->value
+							       : RECEIVED_UNSPECIFIED;
+		break;
+	case 7:
+		span->begin_ns = field->value;
+		break;
+	case 8:
+		span->end_ns = field->value;
+		break;
+	case 10:
+		span->attributes.dropped = (uint32_t)field->value;
+		break;
+	case 12:
+		span->events_dropped = (uint32_t)field->value;
+		break;
+	case 14:
+		span->links_dropped = (uint32_t)field->value;
+		break;
+	case 16:
+		span->flags = (uint32_t)field->value;
+		break;
+	}
+}
+
+static int span_parts_decode(struct decoding *d, struct protobuf_bytes message,
+			     struct received_span *span)
+{
+	struct protobuf_bytes rest = message;
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&rest, &field) > 0) {
+		if (field.number == 3)
+			err = text_decode(d, &field, &span->trace_state);
+		else if (field.number == 5)
+			err = text_decode(d, &field, &span->name);
+		else if (field.number == 15)
+			err = status_decode(d, field.bytes, span);
+	}
+	err = err ? err : attributes_decode(d->arena, message, 9, &span->attributes);
+	err = err ? err : events_decode(d, message, span);
+	return err ? err : links_decode(d, message, span);
+}
+
+static int span_decode(struct decoding *d, struct protobuf_bytes message)
+{
+	struct received_span span = {.name = "",
+				     .trace_state = "",
+				     .status_text = "",
+				     .resource = d->resource,
+				     .scope = d->scope};
+	struct protobuf_bytes rest = message;
+	struct protobuf_field field;
+	int err;
+
+	while (protobuf_next(&rest, &field) > 0)
+		span_number_decode(&field, &span);
+	if (!(span.trace.high | span.trace.low) || !span.span_id)
+		return 0; /* it was rejected */
+	err = span_parts_decode(d, message, &span);
+	return err ? err : vec_push(d->out, span);
+}
+
+static int scope_decode(struct decoding *d, struct protobuf_bytes message,
+			struct received_scope *scope)
+{
+	struct protobuf_bytes rest = message;
+	struct protobuf_field field;
+	int err = 0;
+
+	while (!err && protobuf_next(&rest, &field) > 0) {
+		if (field.number == 1)
+			err = text_decode(d, &field, &scope->name);
+		else if (field.number == 2)
+			err = text_decode(d, &field, &scope->version);
+		else if (field.number == 4)
+			scope->attributes.dropped = (uint32_t)field.value;
+	}
+	return err ? err : attributes_decode(d->arena, message, 3, &scope->attributes);
+}
+
+/* The scope may stand behind its spans, so it is decoded first. */
+static int scope_spans_decode(struct decoding *d, struct protobuf_bytes message)
+{
+	struct received_scope *scope = arena_alloc(d->arena, 1, sizeof(*scope));
+	struct protobuf_bytes rest = message;
+	struct protobuf_field field;
+	int err = 0;
+
+	if (!scope)
+		return -ENOMEM;
+	*scope = (struct received_scope){.name = "", .version = ""};
+	while (!err && protobuf_next(&rest, &field) > 0) {
+		if (field.number == 1)
+			err = scope_decode(d, field.bytes, scope);
+	}
+	d->scope = scope;
+	while (!err && protobuf_next(&message, &field) > 0) {
+		if (field.number == 2)
+			err = span_decode(d, field.bytes);
+	}
+	return err;
+}
+
+static int resource_decode(struct decoding *d, struct protobuf_bytes message,
+			   struct received_resource *resource)
+{
+	struct protobuf_bytes rest = message;
+	struct protobuf_field field;
+	int err;
+
+	while (protobuf_next(&rest, &field) > 0) {
+		if (field.number == 2)
+			resource->attributes.dropped = (uint32_t)field.value;
+	}
+	err = attributes_decode(d->arena, message, 1, &resource->attributes);
+	for (size_t i = 0; !err && i < resource->attributes.count; i++) {
+		const struct attribute *a = &resource->attributes.data[i];
+
+		if (a->type == VALUE_STRING && *a->string && strcmp(a->key, "service.name") == 0)
+			resource->service = a->string;
+	}
+	return err;
+}
+
+static int resource_spans_decode(struct decoding *d, struct protobuf_bytes message)
+{
+	struct received_resource *resource = arena_alloc(d->arena, 1, sizeof(*resource));
+	struct protobuf_bytes rest = message;
+	struct protobuf_field field;
+	int err = 0;
+
+	if (!resource)
+		return -ENOMEM;
+	resource->service = SERVICE_UNKNOWN;
+	while (!err && protobuf_next(&rest, &field) > 0) {
+		if (field.number == 1)
+			err = resource_decode(d, field.bytes, resource);
+	}
+	d->resource = resource;
+	while (!err && protobuf_next(&message, &field) > 0) {
+		if (field.number == 2)
+			err = scope_spans_decode(d, field.bytes);
+	}
+	return err;
+}
+
+int otlp_decode(const void *data, size_t bytes, struct arena *arena, struct received_batch *out,
+		struct error *e)
+{
+	struct protobuf_bytes message = {data, bytes};
+	struct decoding d = {.arena = arena, .out = out};
+	size_t before = out->count;
+	struct protobuf_field field;
+	struct otlp_walk walk;
+	int err = otlp_walk(data, bytes, &walk, e);
+
+	otlp_walk_free(&walk);
+	if (err)
+		return err;
+	while (!err && protobuf_next(&message, &field) > 0) {
+		if (field.number == 1)
+			err = resource_spans_decode(&d, field.bytes);
+	}
+	if (err) {
+		out->count = before;
+		return error_set(e, err, "cannot decode an OTLP request");
+	}
+	return 0;
+}
