@@ -39,6 +39,10 @@ def main():
     wanted["commands"] = set(commands) - LOCAL
     listed = re.search(r"a row per (.*?);", help_of(fathom, "report", "--help"), re.S).group(1)
     wanted["keys"] = set(re.findall(r"[\w-]+", listed)) - {"or"}
+    for command in ("report", "top"):
+        text = help_of(fathom, command, "--help")
+        listed = re.search(r"--sort KEY +(.*?)(?=\n +\(|\n +--)", text, re.S).group(1)
+        wanted[f"sort keys of {command}"] = set(re.findall(r"\w+", listed)) - {"or"}
     for command in ("report", "trace", "top"):
         text = help_of(fathom, command, "--help").split("\noptions:\n")[1]
         filters = {name for name in re.findall(r"--([a-z-]+) (?:PIDS|TID|NAME|GLOB|PATH|LIST)", text)}
