@@ -25,7 +25,7 @@ PARTS = ["user_ns", "kernel_ns", "runnable_ns", "throttled_ns", "disk_ns", "netw
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
 SLOWER = int(os.environ.get("SLOWER", "1"))  # an emulated machine: how many times
 WAITS = ["runnable_ns", "throttled_ns", "disk_ns", "network_ns", "lock_ns", "timer_ns", "ipc_ns",
-         "child_ns", "other_ns"]
+         "child_ns", "other_ns", "idle_ns"]
 CHECKERS = 2  # threads that check what was recorded
 SUMMED = ["thread", "process", "syscall", "cause", "name", "service"]
 CHUNK = re.compile(r"(\.open-\d{20}|\d{20}-\d{20})-\d{6}")
