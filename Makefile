@@ -28,20 +28,24 @@ $(BUILD)/build.ninja:
 
 build: ## compile everything into build/
 	tools/install-packages build
+	tools/fetch-duckdb $(BUILD)/src/lib/fathom
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@$(set-places)
 	ninja -C $(BUILD) -j$(JOBS)
 
 check: ## build, run what needs no privilege and, as root, a dozen tests that record (minutes)
 	tools/install-packages build test
+	tools/fetch-duckdb $(BUILD)/src/lib/fathom
 	tools/run-tests --build $(BUILD) check
 
 test: ## build, run whatever guards a promise, count it (as root: all of it; 20 minutes)
 	tools/install-packages build test
+	tools/fetch-duckdb $(BUILD)/src/lib/fathom
 	tools/run-tests --build $(BUILD) test
 
 test-all: ## the same with all seeds and the long tests, before a release
 	tools/install-packages build test
+	tools/fetch-duckdb $(BUILD)/src/lib/fathom
 	tools/run-tests --build $(BUILD) all
 
 test-kernels: ## run the tests that matter on Debian's kernels, in qemu (two to three hours)

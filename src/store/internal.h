@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the store share. */
+#ifndef STORE_INTERNAL_H
+#define STORE_INTERNAL_H
+
+#include "base/map.h"
+#include "store/append.h"
+#include "store/database.h"
+#include "store/store.h"
+
+struct store {
+	char *path;
+	struct database db;
+	duckdb_connection writer;
+	struct appending appending;
+	bool begun; /* a transaction of the writer */
+	uint64_t position;
+	struct bytes_map operations; /* those that are in the table, by service, name and kind */
+};
+
+/* Reads the known operations again. */
+int operations_load(struct store *s, struct error *e);
+
+/* Adds the operation of a span, if it is new. */
+int operation_add(struct store *s, const struct received_span *span, struct error *e);
+
+#endif

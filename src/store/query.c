@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queries as values become SQL here, and nowhere else. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "span/attributes.h"
+#include "store/internal.h"
+
+/* Adds a condition with one value. */
+static void text_condition(struct statement *s, const char *sql, const char *text)
+{
+	if (!text)
+		return;
+	statement_add(s, sql);
+	statement_bind_text(s, text, strlen(text));
+}
+
+static void number_condition(struct statement *s, const char *sql, uint64_t number)
+{
+	if (!number)
+		return;
+	statement_add(s, sql);
+	statement_bind_number(s, number);
+}
+
+static int bytes_append(void *arg, const char *data, size_t bytes)
+{
+	bytes_put(arg, data, bytes);
+	return 0;
+}
+
+/* `"key":value`, as attributes_write_exact() has it, in the arena; NULL: no memory. */
+static const char *pair_text(const struct attribute *tag, struct arena *arena, size_t *bytes)
+{
+	struct bytes text = {0};
+	const struct json_sink sink = {bytes_append, &text};
+	struct json j;
+	char *copy = NULL;
+
+	json_init(&j, &sink);
+	attributes_write_exact(&j, NULL, tag, 1);
+	if (json_end(&j) == 0 && !text.failed)
+		copy = arena_alloc(arena, text.count, 1);
+	if (copy) {
+		*bytes = text.count - 3; /* without braces and line break */
+		memcpy(copy, text.data + 1, *bytes);
+	}
+	bytes_free(&text);
+	return copy;
+}
+
+/* A text that is a number or a truth value in JSON finds those, too. */
+static bool is_bare_value(const char *text)
+{
+	if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+		return true;
+	return *text && strlen(text) < 32 && text[strspn(text, "-+.0123456789e")] == '\0';
+}
+
+static int pattern_add(struct statement *s, const char *pair, size_t bytes, struct arena *arena,
+		       char behind)
+{
+	char *pattern = arena_alloc(arena, bytes + 1, 1);
+
+	if (!pattern)
+		return -ENOMEM;
+	memcpy(pattern, pair, bytes);
+	pattern[bytes] = behind;
+	statement_add(s, " OR contains(attributes, ?) OR contains(resource, ?)");
+	statement_bind_text(s, pattern, bytes + 1);
+	statement_bind_text(s, pattern, bytes + 1);
+	return 0;
+}
+
+/* A number ends at what is behind it; a string ends at its quote. */
+static int bare_add(struct statement *s, const char *pair, size_t bytes, struct arena *arena)
+{
+	int err = pattern_add(s, pair, bytes, arena, ',');
+
+	return err ? err : pattern_add(s, pair, bytes, arena, '}');
+}
+
+static int tag_condition(struct statement *s, const struct attribute *tag, struct arena *arena)
+{
+	size_t bytes;
+	const char *pair = pair_text(tag, arena, &bytes);
+	int err = 0;
+
+	if (!pair)
+		return -ENOMEM;
+	statement_add(s, " AND (false");
+	if (tag->type != VALUE_STRING) {
+		err = bare_add(s, pair, bytes, arena);
+	} else {
+		statement_add(s, " OR contains(attributes, ?) OR contains(resource, ?)");
+		statement_bind_text(s, pair, bytes);
+		statement_bind_text(s, pair, bytes);
+		if (is_bare_value(tag->string)) {
+			size_t value = strlen(tag->string), key = bytes - value - 2;
+			char *bare = arena_alloc(arena, key + value, 1);
+
+			if (!bare)
+				return -ENOMEM;
+			memcpy(bare, pair, key);
+			memcpy(bare + key, tag->string, value);
+			err = bare_add(s, bare, key + value, arena);
+		}
+	}
+	statement_add(s, ")");
+	return err;
+}
+
+static int search_build(struct statement *s, const struct store_query *q, struct arena *arena)
+{
+	int err = 0;
+
+	statement_add(s, "SELECT trace FROM spans WHERE true");
+	text_condition(s, " AND service = ?", q->service);
+	text_condition(s, " AND name = ?", q->operation);
+	if (q->kind >= 0) {
+		statement_add(s, " AND kind = ?");
+		statement_bind_number(s, (uint64_t)q->kind);
+	}
+	if (q->is_error) {
+		statement_add(s, " AND status = ?");
+		statement_bind_number(s, RECEIVED_ERROR);
+	}
+	number_condition(s, " AND duration_ns >= ?", q->duration_from_ns);
+	number_condition(s, " AND duration_ns <= ?", q->duration_to_ns);
+	number_condition(s, " AND begin_ns >= ?", q->begin_from_ns);
+	number_condition(s, " AND begin_ns <= ?", q->begin_to_ns);
+	for (size_t i = 0; i < q->tags_count && !err; i++)
+		err = tag_condition(s, &q->tags[i], arena);
+	statement_add(s, " GROUP BY trace ORDER BY max(begin_ns) DESC, trace LIMIT ?");
+	statement_bind_number(s, q->limit);
+	return err;
+}
+
+/* Runs a statement on a connection of its own, and frees it. */
+static int statement_ask(struct store *store, struct statement *s, const struct row_taker *taker,
+			 struct error *e)
+{
+	duckdb_connection connection = NULL;
+	int err = database_connect(&store->db, &connection, e);
+
+	err = err ? err : statement_run(&store->db, connection, s, taker, e);
+	if (connection)
+		store->db.api.disconnect(&connection);
+	statement_free(s);
+	return err;
+}
+
+static int id_take(void *arg, const struct row *row)
+{
+	return vec_push((struct store_ids *)arg, row_id(row, 0));
+}
+
+int store_search(struct store *s, const struct store_query *query, struct store_ids *out,
+		 struct error *e)
+{
+	const struct row_taker taker = {id_take, out, 1};
+	struct statement statement = {0};
+	struct arena arena = {0};
+	int err = search_build(&statement, query, &arena);
+
+	if (err) {
+		statement_free(&statement);
+		error_set(e, err, "cannot search");
+	} else {
+		err = statement_ask(s, &statement, &taker, e);
+	}
+	arena_free(&arena);
+	return err;
+}
+
+struct finding {
+	struct arena *arena;
+	struct received_batch *out;
+	struct map seen; /* the spans of `out` by their ids */
+	/* those of the last row, which the next one often has, too */
+	struct stored_text resource_text, scope_text;
+	const char *service;
+	const struct received_resource *resource;
+	const struct received_scope *scope;
+};
+
+static struct stored_text text_of(const struct row *row, unsigned int column)
+{
+	struct stored_text text;
+
+	text.data = row_text(row, column, &text.bytes);
+	return text;
+}
+
+static bool texts_equal(struct stored_text a, struct stored_text b)
+{
+	return a.bytes == b.bytes && (!a.bytes || memcmp(a.data, b.data, a.bytes) == 0);
+}
+
+/* A copy in the arena that ends with NUL. */
+static const char *text_keep(struct arena *arena, struct stored_text text)
+{
+	char *copy = arena_alloc(arena, text.bytes + 1, 1);
+
+	if (copy && text.bytes)
+		memcpy(copy, text.data, text.bytes);
+	return copy;
+}
+
+static int resource_take(struct finding *f, const struct row *row)
+{
+	struct stored_text text = text_of(row, 10), service = text_of(row, 5);
+	struct received_resource *resource;
+
+	if (f->resource && texts_equal(text, f->resource_text) &&
+	    texts_equal(service, (struct stored_text){f->service, strlen(f->service)}))
+		return 0;
+	resource = arena_alloc(f->arena, 1, sizeof(*resource));
+	f->resource_text = (struct stored_text){text_keep(f->arena, text), text.bytes};
+	f->service = text_keep(f->arena, service);
+	if (!resource || !f->resource_text.data || !f->service)
+		return -ENOMEM;
+	resource->service = f->service;
+	f->resource = resource;
+	return resource_text_read(text, f->arena, resource);
+}
+
+static int scope_take(struct finding *f, const struct row *row)
+{
+	struct stored_text text = text_of(row, 11);
+	struct received_scope *scope;
+
+	if (f->scope && texts_equal(text, f->scope_text))
+		return 0;
+	scope = arena_alloc(f->arena, 1, sizeof(*scope));
+	f->scope_text = (struct stored_text){text_keep(f->arena, text), text.bytes};
+	if (!scope || !f->scope_text.data)
+		return -ENOMEM;
+	f->scope = scope;
+	return scope_text_read(text, f->arena, scope);
+}
+
+/* 1: the span is new. */
+static int is_new(struct finding *f, const struct received_span *span)
+{
+	uint64_t key = hash_pair(hash_pair(span->trace.high, span->trace.low), span->span_id);
+	int err;
+
+	if (map_get(&f->seen, key))
+		return 0;
+	err = map_put(&f->seen, key, PRESENT);
+	return err ? err : 1;
+}
+
+static int span_take(void *arg, const struct row *row)
+{
+	struct finding *f = arg;
+	struct received_span span = {.trace = row_id(row, 0),
+				     .span_id = row_number(row, 1),
+				     .parent_id = row_number(row, 2),
+				     .begin_ns = row_number(row, 3),
+				     .kind = row_small(row, 7),
+				     .status = row_small(row, 8)};
+	int err = is_new(f, &span);
+
+	if (err <= 0)
+		return err;
+	span.end_ns = span.begin_ns + row_number(row, 4);
+	span.name = text_keep(f->arena, text_of(row, 6));
+	err = span.name ? resource_take(f, row) : -ENOMEM;
+	err = err ? err : scope_take(f, row);
+	err = err ? err : attributes_text_read(text_of(row, 9), f->arena, &span.attributes);
+	err = err ? err : rest_text_read(text_of(row, 12), f->arena, &span);
+	span.resource = f->resource;
+	span.scope = f->scope;
+	return err ? err : vec_push(f->out, span);
+}
+
+int store_find(struct store *s, const struct store_ids *ids, struct arena *arena,
+	       struct received_batch *out, struct error *e)
+{
+	struct finding finding = {.arena = arena, .out = out};
+	const struct row_taker taker = {span_take, &finding, 13};
+	struct statement statement = {0};
+	size_t before = out->count;
+	int err;
+
+	if (!ids->count)
+		return 0;
+	statement_add(&statement,
+		      "SELECT trace, span, parent, begin_ns, duration_ns, service, name, kind, "
+		      "status, attributes, resource, scope, rest FROM spans WHERE trace IN (");
+	for (size_t i = 0; i < ids->count; i++) {
+		statement_add(&statement, i ? ", ?" : "?");
+		statement_bind_id(&statement, ids->data[i]);
+	}
+	statement_add(&statement, ") ORDER BY begin_ns, duration_ns DESC, span");
+	err = statement_ask(s, &statement, &taker, e);
+	if (err)
+		out->count = before;
+	map_free(&finding.seen);
+	return err;
+}
+
+struct listing {
+	struct arena *arena;
+	struct store_operations *out;
+};
+
+static int operation_take(void *arg, const struct row *row)
+{
+	struct listing *listing = arg;
+	struct store_operation operation = {.service = text_keep(listing->arena, text_of(row, 0)),
+					    .name = text_keep(listing->arena, text_of(row, 1)),
+					    .kind = row_small(row, 2)};
+
+	if (!operation.service || !operation.name)
+		return -ENOMEM;
+	return vec_push(listing->out, operation);
+}
+
+int store_list(struct store *s, const char *service, struct arena *arena,
+	       struct store_operations *out, struct error *e)
+{
+	struct listing listing = {arena, out};
+	const struct row_taker taker = {operation_take, &listing, 3};
+	struct statement statement = {0};
+
+	statement_add(&statement, "SELECT service, name, kind FROM operations WHERE true");
+	text_condition(&statement, " AND service = ?", service);
+	statement_add(&statement, " ORDER BY service, name, kind");
+	return statement_ask(s, &statement, &taker, e);
+}
+
+static int count_take(void *arg, const struct row *row)
+{
+	*(uint64_t *)arg = row_number(row, 0);
+	return 0;
+}
+
+int store_count(struct store *s, struct store_counts *out, struct error *e)
+{
+	static const char *const ends[] = {"", ".wal"};
+	struct statement statement = {0};
+	struct store_counts counts = {0};
+	const struct row_taker taker = {count_take, &counts.spans, 1};
+	int err;
+
+	statement_add(&statement, "SELECT count(*)::UBIGINT FROM spans");
+	err = statement_ask(s, &statement, &taker, e);
+	for (size_t i = 0; i < 2 && !err; i++) {
+		char path[4200];
+		struct stat st;
+
+		snprintf(path, sizeof(path), "%s%s", s->path, ends[i]);
+		if (stat(path, &st) == 0)
+			counts.bytes += (uint64_t)st.st_size;
+	}
+	if (!err)
+		*out = counts;
+	return err;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/internal.h"
+
+#define SCHEMA_VERSION 1
+
+static const char *const schema[] = {
+	"CREATE TABLE IF NOT EXISTS spans(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
+	" parent UBIGINT NOT NULL, begin_ns UBIGINT NOT NULL, duration_ns UBIGINT NOT NULL,"
+	" service VARCHAR NOT NULL, name VARCHAR NOT NULL, kind UTINYINT NOT NULL,"
+	" status UTINYINT NOT NULL, attributes VARCHAR NOT NULL, resource VARCHAR NOT NULL,"
+	" scope VARCHAR NOT NULL, rest VARCHAR NOT NULL)",
+	"CREATE TABLE IF NOT EXISTS operations(service VARCHAR NOT NULL, name VARCHAR NOT NULL,"
+	" kind UTINYINT NOT NULL)",
+	"CREATE TABLE IF NOT EXISTS progress(version UBIGINT NOT NULL, position UBIGINT NOT NULL)",
+	"INSERT INTO progress SELECT 1, 0 WHERE NOT EXISTS (FROM progress)",
+};
+
+struct progress {
+	uint64_t version, position;
+};
+
+static int progress_take(void *arg, const struct row *row)
+{
+	struct progress *progress = arg;
+
+	*progress = (struct progress){row_number(row, 0), row_number(row, 1)};
+	return 0;
+}
+
+static int progress_read(struct store *s, struct error *e)
+{
+	struct progress progress = {0};
+	const struct row_taker taker = {progress_take, &progress, 2};
+	int err = sql_run(&s->db, s->writer, "SELECT version, position FROM progress", &taker, e);
+
+	if (err)
+		return err;
+	if (progress.version > SCHEMA_VERSION)
+		return error_say(e, EPROTONOSUPPORT, "the store %s was written by a newer fathom",
+				 s->path);
+	s->position = progress.position;
+	return 0;
+}
+
+static int schema_make(struct store *s, struct error *e)
+{
+	int err = sql_run(&s->db, s->writer, "BEGIN", NULL, e);
+
+	for (size_t i = 0; i < sizeof(schema) / sizeof(*schema) && !err; i++)
+		err = sql_run(&s->db, s->writer, schema[i], NULL, e);
+	return err ? err : sql_run(&s->db, s->writer, "COMMIT", NULL, e);
+}
+
+int store_open(const char *path, const char *library, struct store **out, struct error *e)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return error_set(e, ENOMEM, "cannot open the store");
+	s->path = strdup(path);
+	err = s->path ? database_open(path, library, &s->db, e)
+		      : error_set(e, ENOMEM, "cannot open the store");
+	err = err ? err : database_connect(&s->db, &s->writer, e);
+	err = err ? err : schema_make(s, e);
+	err = err ? err : progress_read(s, e);
+	err = err ? err : operations_load(s, e);
+	if (err) {
+		store_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	if (s->writer) {
+		store_abandon(s);
+		s->db.api.disconnect(&s->writer);
+	}
+	database_close(&s->db);
+	bytes_map_free(&s->operations);
+	free(s->path);
+	free(s);
+}
+
+uint64_t store_position(const struct store *s)
+{
+	return __atomic_load_n(&s->position, __ATOMIC_ACQUIRE);
+}
+
+static int transaction_begin(struct store *s, struct error *e)
+{
+	int err;
+
+	if (s->begun)
+		return 0;
+	err = sql_run(&s->db, s->writer, "BEGIN", NULL, e);
+	if (err)
+		return err;
+	s->begun = true;
+	return appending_begin(&s->appending, &s->db, s->writer, e);
+}
+
+int store_append(struct store *s, const struct received_batch *batch, struct error *e)
+{
+	int err = transaction_begin(s, e);
+
+	for (size_t i = 0; i < batch->count && !err; i++) {
+		err = operation_add(s, &batch->data[i], e);
+		err = err ? err : appending_add(&s->appending, &s->db, &batch->data[i], e);
+	}
+	appending_forget(&s->appending);
+	return err;
+}
+
+static int progress_write(struct store *s, uint64_t position, struct error *e)
+{
+	struct statement update = {0};
+	int err;
+
+	statement_add(&update, "UPDATE progress SET position = ?");
+	statement_bind_number(&update, position);
+	err = statement_run(&s->db, s->writer, &update, NULL, e);
+	statement_free(&update);
+	return err;
+}
+
+int store_commit(struct store *s, uint64_t position, struct error *e)
+{
+	int err = transaction_begin(s, e);
+
+	err = err ? err : appending_flush(&s->appending, &s->db, e);
+	err = err ? err : progress_write(s, position, e);
+	err = err ? err : sql_run(&s->db, s->writer, "COMMIT", NULL, e);
+	if (err)
+		return err;
+	appending_end(&s->appending, &s->db);
+	s->begun = false;
+	__atomic_store_n(&s->position, position, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void store_abandon(struct store *s)
+{
+	if (!s->begun)
+		return;
+	appending_end(&s->appending, &s->db);
+	sql_run(&s->db, s->writer, "ROLLBACK", NULL, NULL);
+	s->begun = false;
+	operations_load(s, NULL);
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "store/database.h"
+#include "tests/unit/check.h"
+#include "wire/otlp.h"
+
+static char dir_name[64];
+static struct arena arena;
+
+static const char *store_path(void)
+{
+	static char path[120];
+
+	snprintf(path, sizeof(path), "%s/spans.duckdb", dir_name);
+	return path;
+}
+
+static struct store *reopen(void)
+{
+	struct error e = {0};
+	struct store *s = NULL;
+	int err = store_open(store_path(), NULL, &s, &e);
+
+	if (err == -ENOENT)
+		SKIP("%.200s", e.text);
+	if (err)
+		CHECK_FAIL("%s", e.text);
+	return s;
+}
+
+static struct store *open_empty(void)
+{
+	char wal[160];
+
+	if (!dir_name[0]) {
+		snprintf(dir_name, sizeof(dir_name), "/tmp/fathom-store-XXXXXX");
+		CHECK(mkdtemp(dir_name));
+	}
+	snprintf(wal, sizeof(wal), "%s.wal", store_path());
+	unlink(wal);
+	unlink(store_path());
+	return reopen();
+}
+
+static void drop(struct store *s)
+{
+	store_close(s);
+	unlink(store_path());
+	rmdir(dir_name);
+	dir_name[0] = '\0';
+}
+
+static void append(struct store *s, const struct received_span *spans, size_t count)
+{
+	const struct received_batch batch = {(struct received_span *)spans, count, count};
+	struct error e = {0};
+
+	if (store_append(s, &batch, &e))
+		CHECK_FAIL("%s", e.text);
+}
+
+static void commit(struct store *s, uint64_t position)
+{
+	struct error e = {0};
+
+	if (store_commit(s, position, &e))
+		CHECK_FAIL("%s", e.text);
+}
+
+static struct received_batch find(struct store *s, struct trace_id id)
+{
+	struct received_batch batch = {0};
+	const struct store_ids ids = {&id, 1, 1};
+	struct error e = {0};
+
+	if (store_find(s, &ids, &arena, &batch, &e))
+		CHECK_FAIL("%s", e.text);
+	return batch;
+}
+
+static size_t found(struct store *s, uint64_t trace)
+{
+	struct received_batch batch = find(s, (struct trace_id){1, trace});
+	size_t count = batch.count;
+
+	vec_free(&batch);
+	return count;
+}
+
+static const struct received_resource shop = {.service = "shop"};
+static const struct received_scope scope = {.name = "", .version = ""};
+
+/* A span of 10 ms in trace (1, trace). */
+static struct received_span make(uint64_t trace, uint64_t id, const char *name)
+{
+	return (struct received_span){.trace = {1, trace},
+				      .span_id = id,
+				      .begin_ns = 1000000000 * trace,
+				      .end_ns = 1000000000 * trace + 10000000,
+				      .name = name,
+				      .trace_state = "",
+				      .status_text = "",
+				      .kind = RECEIVED_SERVER,
+				      .resource = &shop,
+				      .scope = &scope};
+}
+
+TEST(what_is_committed_is_found_after_opening_again)
+{
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(7, 1, "a"), make(7, 2, "b"), make(8, 3, "a")};
+
+	CHECK_EQ(store_position(s), 0);
+	append(s, spans, 3);
+	CHECK_EQ(found(s, 7), 0); /* not yet */
+	commit(s, 500);
+	CHECK_EQ(found(s, 7), 2);
+	store_close(s);
+	s = reopen();
+	CHECK_EQ(store_position(s), 500);
+	CHECK_EQ(found(s, 7), 2);
+	CHECK_EQ(found(s, 8), 1);
+	CHECK_EQ(found(s, 9), 0);
+	drop(s);
+}
+
+TEST(what_is_abandoned_is_not_there)
+{
+	struct store *s = open_empty();
+	struct received_span one = make(7, 1, "a"), other = make(8, 1, "new");
+	struct store_operations list = {0};
+
+	append(s, &one, 1);
+	commit(s, 10);
+	append(s, &other, 1);
+	store_abandon(s);
+	CHECK_EQ(store_position(s), 10);
+	CHECK_EQ(found(s, 8), 0);
+	append(s, &other, 1); /* from the log, once more */
+	commit(s, 20);
+	CHECK_EQ(found(s, 8), 1);
+	CHECK_EQ(store_list(s, "shop", &arena, &list, NULL), 0);
+	CHECK_EQ(list.count, 2);
+	vec_free(&list);
+	drop(s);
+}
+
+/* Many rows, so that chunks are full; then the process dies with a transaction open. */
+static void child_run(void)
+{
+	struct store *s = NULL;
+
+	if (store_open(store_path(), NULL, &s, NULL))
+		_exit(1);
+	for (uint64_t i = 0; i < 5000; i++) {
+		struct received_span span = make(i, 1, "a");
+		const struct received_batch batch = {&span, 1, 1};
+
+		if (store_append(s, &batch, NULL) || (i == 2999 && store_commit(s, 3000, NULL)))
+			_exit(1);
+	}
+	_exit(9);
+}
+
+TEST(spans_and_position_survive_a_death_together)
+{
+	struct store_counts counts;
+	struct store *s;
+	int status;
+	pid_t pid;
+
+	store_close(open_empty());
+	pid = fork();
+	if (pid == 0)
+		child_run();
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 9);
+	s = reopen();
+	CHECK_EQ(store_position(s), 3000);
+	CHECK_EQ(store_count(s, &counts, NULL), 0);
+	CHECK_EQ(counts.spans, 3000);
+	CHECK(counts.bytes > 0);
+	CHECK_EQ(found(s, 2999), 1);
+	CHECK_EQ(found(s, 3000), 0);
+	drop(s);
+}
+
+static void list_equal(const struct attribute *a, const struct attribute *b, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		CHECK_STR(a[i].key, b[i].key);
+		CHECK_EQ(a[i].type, b[i].type);
+		CHECK_EQ(a[i].integer, b[i].integer);
+		CHECK(a[i].real == b[i].real);
+		CHECK_EQ(a[i].count, b[i].count);
+		if (a[i].type == VALUE_STRING)
+			CHECK_STR(a[i].string, b[i].string);
+		else if (a[i].type == VALUE_BYTES)
+			CHECK_MEM(a[i].string, b[i].string, a[i].count);
+		else
+			list_equal(a[i].items, b[i].items, a[i].count);
+	}
+}
+
+static void lists_equal(const struct received_list *a, const struct received_list *b)
+{
+	CHECK_EQ(a->count, b->count);
+	CHECK_EQ(a->dropped, b->dropped);
+	list_equal(a->data, b->data, a->count);
+}
+
+static void spans_equal(const struct received_span *a, const struct received_span *b)
+{
+	CHECK(a->trace.high == b->trace.high && a->trace.low == b->trace.low);
+	CHECK_EQ(a->span_id, b->span_id);
+	CHECK_EQ(a->parent_id, b->parent_id);
+	CHECK_EQ(a->begin_ns, b->begin_ns);
+	CHECK_EQ(a->end_ns, b->end_ns);
+	CHECK_STR(a->name, b->name);
+	CHECK_STR(a->trace_state, b->trace_state);
+	CHECK_STR(a->status_text, b->status_text);
+	CHECK_EQ(a->kind, b->kind);
+	CHECK_EQ(a->status, b->status);
+	CHECK_EQ(a->flags, b->flags);
+	CHECK_STR(a->resource->service, b->resource->service);
+	CHECK_STR(a->scope->name, b->scope->name);
+	CHECK_STR(a->scope->version, b->scope->version);
+	lists_equal(&a->resource->attributes, &b->resource->attributes);
+	lists_equal(&a->scope->attributes, &b->scope->attributes);
+	lists_equal(&a->attributes, &b->attributes);
+	CHECK_EQ(a->events_dropped, b->events_dropped);
+	CHECK_EQ(a->links_dropped, b->links_dropped);
+	CHECK_EQ(a->events_count, b->events_count);
+	CHECK_EQ(a->links_count, b->links_count);
+}
+
+static struct received_batch sample_decode(void)
+{
+	struct received_batch batch = {0};
+	FILE *file = fopen(OTLP_SAMPLE, "rb");
+	char data[4096];
+	size_t bytes;
+
+	CHECK(file != NULL);
+	bytes = fread(data, 1, sizeof(data), file);
+	fclose(file);
+	CHECK_EQ(otlp_decode(data, bytes, &arena, &batch, NULL), 0);
+	return batch;
+}
+
+TEST(a_span_comes_back_with_all_its_fields)
+{
+	struct store *s = open_empty();
+	struct received_batch sent = sample_decode(), back;
+	const struct received_span *full;
+
+	append(s, sent.data, sent.count);
+	commit(s, 1);
+	back = find(s, sent.data[0].trace);
+	CHECK_EQ(sent.count, 2);
+	CHECK_EQ(back.count, 2);
+	full = &back.data[1]; /* the bare one began at 0 */
+	spans_equal(&back.data[0], &sent.data[1]);
+	spans_equal(full, &sent.data[0]);
+	CHECK_EQ(full->events[0].time_ns, sent.data[0].events[0].time_ns);
+	CHECK_STR(full->events[0].name, "cache miss");
+	lists_equal(&full->events[0].attributes, &sent.data[0].events[0].attributes);
+	CHECK(full->links[0].trace.high == sent.data[0].links[0].trace.high);
+	CHECK(full->links[0].trace.low == sent.data[0].links[0].trace.low);
+	CHECK(full->links[0].span_id == sent.data[0].links[0].span_id);
+	lists_equal(&full->links[0].attributes, &sent.data[0].links[0].attributes);
+	vec_free(&sent);
+	vec_free(&back);
+	drop(s);
+}
+
+TEST(odd_times_and_texts_are_kept)
+{
+	struct store *s = open_empty();
+	struct received_span span = make(7, 1, "it's \"odd\"; DROP TABLE spans; --");
+	struct received_batch back;
+
+	span.begin_ns = UINT64_MAX;
+	span.end_ns = 0;
+	append(s, &span, 1);
+	commit(s, 1);
+	back = find(s, span.trace);
+	CHECK_EQ(back.count, 1);
+	spans_equal(&back.data[0], &span);
+	vec_free(&back);
+	drop(s);
+}
+
+TEST(a_span_that_was_sent_twice_is_shown_once)
+{
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(7, 1, "a"), make(7, 1, "a")};
+
+	append(s, spans, 2);
+	commit(s, 1);
+	append(s, spans, 1);
+	commit(s, 2);
+	CHECK_EQ(found(s, 7), 1);
+	drop(s);
+}
+
+/* The low halves of the ids that a query finds, as digits: 7 and 8 are 78. */
+static int search(struct store *s, struct store_query query)
+{
+	struct store_ids ids = {0};
+	struct error e = {0};
+	int digits = 0;
+
+	query.limit = query.limit ? query.limit : 20;
+	if (store_search(s, &query, &ids, &e))
+		CHECK_FAIL("%s", e.text);
+	for (size_t i = 0; i < ids.count; i++)
+		digits = digits * 10 + (int)ids.data[i].low;
+	vec_free(&ids);
+	return digits;
+}
+
+static const struct attribute attributes[] = {
+	{.key = "user", .type = VALUE_STRING, .string = "ann \"q\""},
+	{.key = "code", .type = VALUE_INTEGER, .integer = 50},
+	{.key = "last", .type = VALUE_BOOLEAN, .integer = 1}};
+static const struct attribute host[] = {{.key = "host", .type = VALUE_STRING, .string = "n1"}};
+static const struct received_resource bank = {.service = "bank", .attributes = {host, 1, 0}};
+
+static struct store *open_searched(void)
+{
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(1, 1, "a"), make(2, 1, "b"), make(3, 1, "a"),
+					make(4, 1, "a")};
+
+	spans[1].status = RECEIVED_ERROR;
+	spans[2].kind = RECEIVED_CLIENT;
+	spans[2].resource = &bank;
+	spans[3].end_ns += 90000000; /* 100 ms */
+	spans[3].attributes = (struct received_list){attributes, 3, 0};
+	append(s, spans, 4);
+	commit(s, 1);
+	return s;
+}
+
+TEST(a_search_meets_all_conditions_newest_first)
+{
+	struct store *s = open_searched();
+
+	CHECK_EQ(search(s, (struct store_query){.kind = -1}), 4321);
+	CHECK_EQ(search(s, (struct store_query){.kind = -1, .limit = 2}), 43);
+	CHECK_EQ(search(s, (struct store_query){.kind = -1, .service = "shop"}), 421);
+	CHECK_EQ(search(s, (struct store_query){.kind = -1, .service = "shop", .operation = "a"}),
+		 41);
+	CHECK_EQ(search(s, (struct store_query){.kind = RECEIVED_CLIENT}), 3);
+	CHECK_EQ(search(s, (struct store_query){.kind = -1, .is_error = true}), 2);
+	CHECK_EQ(search(s, (struct store_query){.kind = -1, .duration_from_ns = 50000000}), 4);
+	CHECK_EQ(search(s, (struct store_query){.kind = -1, .duration_to_ns = 50000000}), 321);
+	CHECK_EQ(search(s, (struct store_query){.kind = -1,
+						.begin_from_ns = 2000000000,
+						.begin_to_ns = 3000000000}),
+		 32);
+	CHECK_EQ(search(s, (struct store_query){.kind = -1, .service = "x' OR true --"}), 0);
+	drop(s);
+}
+
+static int tag_search(struct store *s, struct attribute tag)
+{
+	return search(s, (struct store_query){.kind = -1, .tags = &tag, .tags_count = 1});
+}
+
+static struct attribute text_tag(const char *key, const char *value)
+{
+	return (struct attribute){.key = key, .type = VALUE_STRING, .string = value};
+}
+
+TEST(tags_are_those_of_span_and_resource)
+{
+	struct store *s = open_searched();
+
+	CHECK_EQ(tag_search(s, text_tag("user", "ann \"q\"")), 4);
+	CHECK_EQ(tag_search(s, text_tag("user", "ann")), 0);
+	CHECK_EQ(tag_search(s, text_tag("code", "50")), 4);
+	CHECK_EQ(tag_search(s, text_tag("code", "5")), 0);
+	CHECK_EQ(tag_search(s, text_tag("last", "true")), 4);
+	CHECK_EQ(tag_search(s, text_tag("last", "false")), 0);
+	CHECK_EQ(tag_search(s, text_tag("host", "n1")), 3);
+	CHECK_EQ(tag_search(s, attributes[1]), 4);
+	CHECK_EQ(search(s, (struct store_query){.kind = -1, .tags = attributes, .tags_count = 3}),
+		 4);
+	drop(s);
+}
+
+TEST(operations_are_listed_once)
+{
+	struct store *s = open_searched();
+	struct store_operations list = {0};
+
+	CHECK_EQ(store_list(s, NULL, &arena, &list, NULL), 0);
+	CHECK_EQ(list.count, 3);
+	CHECK_STR(list.data[0].service, "bank");
+	CHECK_EQ(list.data[0].kind, RECEIVED_CLIENT);
+	CHECK_STR(list.data[2].name, "b");
+	list.count = 0;
+	store_close(s);
+	s = reopen();
+	CHECK_EQ(store_list(s, "shop", &arena, &list, NULL), 0);
+	CHECK_EQ(list.count, 2);
+	vec_free(&list);
+	drop(s);
+}
+
+TEST(a_store_of_a_newer_version_is_refused)
+{
+	struct store *s = open_empty();
+	struct database db;
+	duckdb_connection connection;
+	struct error e = {0};
+
+	store_close(s);
+	CHECK_EQ(database_open(store_path(), NULL, &db, NULL), 0);
+	CHECK_EQ(database_connect(&db, &connection, NULL), 0);
+	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 2", NULL, &e), 0);
+	db.api.disconnect(&connection);
+	database_close(&db);
+	CHECK_EQ(store_open(store_path(), NULL, &s, &e), -EPROTONOSUPPORT);
+	CHECK(strstr(e.text, "newer"));
+	drop(NULL);
+}
+
+TEST(a_missing_library_is_one_clear_line)
+{
+	struct store *s = NULL;
+	struct error e = {0};
+
+	CHECK_EQ(store_open("/nowhere/x", "/nowhere/libduckdb.so", &s, &e), -ENOENT);
+	CHECK(strstr(e.text, "/nowhere/libduckdb.so"));
+	CHECK(!s);
+}
+
+TEST_MAIN()
