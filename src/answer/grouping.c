@@ -13,6 +13,7 @@
 #include "map/fact/query.h"
 #include "map/kernel/openings.h"
 #include "map/span/filters.h"
+#include "map/unknown.h"
 
 /* ---- the choice ---- */
 
@@ -213,8 +214,17 @@ static int group_find(struct filling *f, const struct subject *s, struct group *
 	return (*g)->row.key ? 0 : row_begin(f, s, &(*g)->row);
 }
 
+/* Notes why time of a thread or span is unknown, if some of it is. */
+static void unknown_note(struct group *g, const struct subject *s, const struct unknown_of *of,
+			 s64 unknown_ns)
+{
+	if (unknown_ns > 0)
+		g->row.unknown |= unknown_reasons(s->p, of);
+}
+
 /* Adds each part of a time to the row of that part. A part is a row even if nothing is in it. */
-static int parts_add(struct filling *f, struct subject *s, const struct split *split)
+static int parts_add(struct filling *f, struct subject *s, const struct split *split,
+		     const struct unknown_of *of)
 {
 	int err = 0;
 
@@ -229,22 +239,28 @@ static int parts_add(struct filling *f, struct subject *s, const struct split *s
 			continue;
 		g->row.total_ns += (u64)ns;
 		g->row.time.ns[s->part] = split_sum(g->row.time.ns[s->part], ns);
+		if (of && s->part == SPLIT_unknown)
+			unknown_note(g, s, of, ns);
 	}
 	return err;
 }
 
-static int one_add(struct filling *f, struct subject *s, const struct split *split, u64 duration_ns,
-		   bool error)
+static int one_add(struct filling *f, struct subject *s, const struct split *split,
+		   const struct unknown_of *of, bool error)
 {
+	u64 duration_ns = s->kind == OF_LIFE ? (u64)split_total(split) : of->end_ns - of->begin_ns;
 	struct group *g;
 	int err;
 
 	if (!filter_takes(&f->filter, s))
 		return 0;
 	if (f->parts)
-		return parts_add(f, s, split);
+		return parts_add(f, s, split, of);
 	err = group_find(f, s, &g);
-	return err || !g ? err : group_add(g, split, duration_ns, error);
+	if (err || !g)
+		return err;
+	unknown_note(g, s, of, split->ns[SPLIT_unknown]);
+	return group_add(g, split, duration_ns, error);
 }
 
 /* Counts the connection of a sum, unless it is counted in that row already. */
@@ -272,7 +288,7 @@ static int sum_add(struct filling *f, struct subject *s)
 	if (!filter_takes(&f->filter, s))
 		return 0;
 	if (f->parts)
-		return parts_add(f, s, &s->sum->split);
+		return parts_add(f, s, &s->sum->split, NULL);
 	err = group_find(f, s, &g);
 	if (!err && g && s->kind == OF_CALL && sum_error(s->sum->key))
 		err = group_add_errno(g, sum_error(s->sum->key), s->sum->errors);
@@ -329,12 +345,14 @@ static int lives_fill(struct filling *f, const struct partial *p)
 				    .life = l,
 				    .number = i,
 				    .part = -1};
+		const struct unknown_of of = {
+			.tid = l->tid, .begin_ns = l->origin_ns, .end_ns = l->state.last_ns};
 
 		if (lives_beside(p, l))
 			continue;
 		s.pid = life_process(p, l);
 		s.time_ns = s.at_ns = query_held_until(p, s.pid, l->origin_ns);
-		err = one_add(f, &s, &l->total, (u64)split_total(&l->total), false);
+		err = one_add(f, &s, &l->total, &of, false);
 	}
 	return err;
 }
@@ -356,12 +374,13 @@ static int spans_fill(struct filling *f, const struct partial *p)
 				    .at_ns = begin_ns,
 				    .span = span,
 				    .part = -1};
+		struct unknown_of of;
 
 		if (!partial_in_range(p, times[i].end_ns))
 			continue;
 		s.time_ns = query_held_until(p, s.pid, begin_ns);
-		err = one_add(f, &s, &times[i].split, times[i].end_ns - begin_ns,
-			      span->status == 2);
+		of = (struct unknown_of){place.pid, place.tid, begin_ns, times[i].end_ns, true};
+		err = one_add(f, &s, &times[i].split, &of, span->status == 2);
 	}
 	free(times);
 	return err;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "map/unknown.h"
 #include "span/json.h"
 
 /* ---- rows ---- */
@@ -16,6 +17,17 @@ static void errnos_write(struct json *j, const struct row *row)
 	for (size_t i = 0; i < row->errnos_count; i++)
 		json_u64(j, row_errno_name(&row->errnos[i]), row->errnos[i].count);
 	json_object_end(j);
+}
+
+static void unknown_write(struct json *j, const struct row *row)
+{
+	if (!row->unknown)
+		return;
+	json_array_begin(j, "unknown");
+	for (unsigned int i = 0; unknown_reason_name(i); i++)
+		if (row->unknown & 1u << i)
+			json_string(j, NULL, unknown_reason_name(i));
+	json_array_end(j);
 }
 
 static void row_write_members(struct json *j, const struct row *row)
@@ -61,6 +73,7 @@ static void row_write_members(struct json *j, const struct row *row)
 		json_u64(j, "connections", row->connections);
 	if (row->section)
 		json_string(j, "of", row_section_name(row->section));
+	unknown_write(j, row);
 }
 
 /* Each document says by which version of docs/schema it is written. */

@@ -273,6 +273,7 @@ static int group_merge(struct rows *rows, struct group *into, const struct group
 		row->read_bytes += more->row.read_bytes;
 		row->written_bytes += more->row.written_bytes;
 		row->connections += more->row.connections;
+		row->unknown |= more->row.unknown;
 		row->total_ns += more->row.total_ns;
 		row->with_callees_ns += more->row.with_callees_ns;
 		split_add(&row->time, &more->row.time);

@@ -60,6 +60,8 @@ struct row {
 	uint64_t with_callees_ns; /* of a function: its time and that of what it called; else 0 */
 	uint64_t connections;	  /* of rows by peer: how many there were */
 	struct split time;
+	unsigned int
+		unknown; /* enum unknown_reason of its unknown time; 0: not told of such rows */
 	const struct row_errno *errnos; /* of the errors, the most frequent first */
 	size_t errnos_count;
 };

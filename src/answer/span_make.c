@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "answer/span_make.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "answer/process_name.h"
 #include "answer/span_kernel.h"
 #include "map/fact/query.h"
+#include "map/unknown.h"
 #include "model/event_format.h"
 
 /* ---- events ---- */
@@ -220,6 +222,25 @@ static void other_view(struct span_builder *b, const struct node *n, struct span
 	}
 }
 
+/* Says why some of its time is unknown: "loss", or several with commas. */
+static void unknown_attribute(struct span_builder *b, const struct node *n, const struct span *v)
+{
+	const struct unknown_of of = {n->pid, n->tid, n->begin_ns, n->end_ns,
+				      !node_is_kernel(n) && n->kind != NODE_THREAD};
+	unsigned int reasons;
+	char text[64];
+	size_t length = 0;
+
+	if (v->time.ns[SPLIT_unknown] <= 0)
+		return;
+	reasons = unknown_reasons(b->p, &of);
+	for (unsigned int i = 0; unknown_reason_name(i); i++)
+		if (reasons & 1u << i)
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
+						   length ? "," : "", unknown_reason_name(i));
+	builder_string(b, "unknown.reason", builder_copy(b, text));
+}
+
 const struct span *span_make(struct span_builder *b, const struct node *n, bool brief)
 {
 	struct span *v = &b->span;
@@ -246,6 +267,8 @@ const struct span *span_make(struct span_builder *b, const struct node *n, bool 
 		span_make_kernel(b, n, v, brief);
 	else
 		other_view(b, n, v, brief);
+	if (!brief)
+		unknown_attribute(b, n, v);
 	v->attributes = b->current.data;
 	v->attributes_count = b->current.count;
 	return b->failed ? NULL : v;

@@ -12,6 +12,7 @@
 #include "cli/cost_text.h"
 #include "cli/report_layout.h"
 #include "cli/report_row.h"
+#include "map/unknown.h"
 
 /* By cause a row has only one part: its bar is its share of all rows. */
 static void cause_write_text(const struct terminal *t, const struct row *row,
@@ -237,6 +238,32 @@ static void rest_write(const struct terminal *t, const struct report *report, st
 	rows_write(t, &rest, &layout, tables);
 }
 
+/* Says why time is unknown, if some is. */
+static void unknown_write(const struct terminal *t, const struct report *report)
+{
+	static const char *const texts[UNKNOWN_REASONS_COUNT] = {
+		"nothing was recorded in some of the time (gap)",
+		"records were lost (loss)",
+		"the recording leaves it out (filter)",
+		"threads were not seen since the begin until their first record (begin)",
+		"no record tells (untold)",
+	};
+	unsigned int reasons = 0;
+	char text[512];
+	size_t length = 0;
+
+	for (size_t i = 0; i < report->rows_count; i++)
+		reasons |= report->rows[i].unknown;
+	for (size_t i = 0; i < report->rest_count; i++)
+		reasons |= report->rest[i].unknown;
+	for (unsigned int i = 0; i < UNKNOWN_REASONS_COUNT; i++)
+		if (reasons & 1u << i)
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
+						   length ? "; " : "", texts[i]);
+	if (reasons)
+		terminal_sentence(t, "unknown: ", "some time is unknown: %s", text);
+}
+
 void report_write_text(const struct terminal *t, const struct report *report)
 {
 	const struct report_layout layout = report_layout_of(report, t);
@@ -249,6 +276,7 @@ void report_write_text(const struct terminal *t, const struct report *report)
 		rest_write(t, report, &tables);
 	bar_legend(t, tables.used);
 	cost_write(t, report);
+	unknown_write(t, report);
 	source_write_text(t, &report->source);
 	left_out_write(t, &layout, tables.whole);
 }

@@ -210,6 +210,8 @@ static void wait_write(const struct terminal *t, const struct span *span)
 
 static void details_write(const struct terminal *t, const struct span *span)
 {
+	bool split_is_shown = false; /* and all attributes, among them unknown.reason */
+
 	if (strcmp(span->kind, "syscall") == 0) {
 		call_write(t, span);
 	} else if (strcmp(span->kind, "io_uring") == 0) {
@@ -221,7 +223,10 @@ static void details_write(const struct terminal *t, const struct span *span)
 	} else {
 		bar_percents(t, &span->time, PARTS_SHOWN);
 		attributes_write(t, span->attributes, span->attributes_count);
+		split_is_shown = true;
 	}
+	if (!split_is_shown)
+		named_write(t, "  unknown: ", span_attribute_find(span, "unknown.reason"));
 	if (span->begin_soft)
 		fputs("  began earlier", t->file);
 	if (span->end_soft)

@@ -11,6 +11,7 @@
 #include "map/kernel/kspan_filter.h"
 #include "map/life_sink.h"
 #include "map/losses.h"
+#include "map/unknown.h"
 
 /*
  * Whether a filter would have left out the record at the end of the call. With --syscalls the
@@ -343,6 +344,7 @@ int partial_finish(struct partial *p)
 	samples_sort(&p->wait_stacks);
 	err = err ? err : events_sort(p);
 	err = err ? err : hits_sort(&p->hits);
+	err = err ? err : unknown_sort(p);
 	costs_sort(&p->costs);
 	p->finished = !err;
 	return err;

@@ -54,6 +54,7 @@ void partial_free(struct partial *p)
 	vec_free(&p->gaps);
 	vec_free(&p->gap_ends);
 	vec_free(&p->gaps_joined);
+	vec_free(&p->losses_joined);
 	vec_free(&p->losses);
 	loss_index_free(&p->loss_index);
 	vec_free(&p->holes);

@@ -132,8 +132,9 @@ struct partial {
 	 */
 	VEC(struct filter_told) filters_told;
 	VEC(struct record_gap) gaps;
-	VEC(u64) gap_ends;	      /* finished: in the order of time */
-	struct intervals gaps_joined; /* finished */
+	VEC(u64) gap_ends;		/* finished: in the order of time */
+	struct intervals gaps_joined;	/* finished */
+	struct intervals losses_joined; /* finished: of any CPU (unknown.h) */
 	/*
 	 * When records of which CPU were lost. Before its next record, or at the end, a life is
 	 * told of the losses since its last record.

@@ -7,6 +7,7 @@
 
 #include "map/fact/query.h"
 #include "map/tree/tree.h"
+#include "map/unknown.h"
 
 static void print_split(FILE *out, const struct split *split)
 {
@@ -246,6 +247,11 @@ static void print_kspan(FILE *out, const struct partial *p, const struct kspan *
 		(unsigned long long)k->args[3], k->mode, (long long)k->result);
 	idle = idle_split(p, k);
 	print_split(out, &idle);
+	if (idle.ns[SPLIT_unknown])
+		fprintf(out, "  unknown %x\n",
+			unknown_reasons(p, &(struct unknown_of){.tid = k->tid,
+								.begin_ns = k->begin_ns,
+								.end_ns = k->end_ns}));
 	print_told_once(out, p, k);
 	print_stack(out, p, STACK_KERNEL, k);
 	print_stack(out, p, STACK_USER, k);
