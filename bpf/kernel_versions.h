@@ -445,10 +445,10 @@ static __always_inline s32 uring_result(u64 *args)
 	return args[3];
 }
 
-/* The file of the request that a worker of io_uring carries out; NULL: none, or not known. */
-static __always_inline struct file *uring_worked_on(struct task_struct *task)
+/* The request that a worker of io_uring carries out; NULL: none, or not known. */
+static __always_inline struct io_kiocb *uring_worked_on(struct task_struct *task)
 {
-	struct io_worker___work *worker = task->worker_private;
+	struct io_worker___work *worker = KERNEL_READ(task, worker_private);
 	struct io_kiocb___work *request = NULL;
 	struct io_wq_work *work;
 
@@ -458,8 +458,7 @@ static __always_inline struct file *uring_worked_on(struct task_struct *task)
 	work = KERNEL_READ(worker, cur_work);
 	if (!work)
 		return NULL;
-	request = (void *)work - bpf_core_field_offset(request->work);
-	return KERNEL_READ((struct io_kiocb *)request, file);
+	return (void *)work - bpf_core_field_offset(request->work);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "bpf/leave.h"
 #include "bpf/license.h"
 #include "bpf/named.h"
+#include "bpf/request.h"
 #include "bpf/ring.h"
 #include "bpf/switch.h"
 #include "bpf/told.h"
@@ -118,9 +119,11 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	r->state = prev->pid ? leave_state(preempt, prev_state, prev) : LEAVE_idle;
 	if (over && !(prev_state & 0x80))
 		r->state = LEAVE_untold;
-	if (task_is_kernels(prev))
+	if (task_is_kernels(prev)) {
 		r->mode = MODE_kernel_thread;
-	else if (in && !(spans_only && !context_is_set(&r->ctx)))
+		if (in && prev->flags & PF_IO_WORKER)
+			request_fill(&r->file, bpf_get_current_task());
+	} else if (in && !(spans_only && !context_is_set(&r->ctx)))
 		switch_fill_mode(r, state, prev, followed);
 	else if (in && !followed)
 		r->state |= LEAVE_BEFORE_UNKNOWN;

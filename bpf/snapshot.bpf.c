@@ -12,6 +12,7 @@
 #include "bpf/leave.h"
 #include "bpf/named.h"
 #include "bpf/path.h"
+#include "bpf/request.h"
 #include "bpf/restart.h"
 #include "bpf/ring.h"
 #include "bpf/seccomp.h"
@@ -275,6 +276,8 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 		r->mode = MODE_kernel_thread;
 	} else if (task_is_kernels(task)) {
 		r->mode = MODE_kernel_thread;
+		if (task->flags & PF_IO_WORKER)
+			request_fill(&r->file, (u64)kernel_read_pointer(&task));
 	} else if (task->flags & PF_SIGNALED) {
 		snapshot_fill_exit(r, state);
 	} else if (!task->on_cpu) {

@@ -217,7 +217,8 @@ static __always_inline bool waker_feeds(struct task_struct *waker, struct sock *
 /* The file of the request that a worker of io_uring carries out. */
 static __always_inline void waker_request(struct file_ref *ref, struct task_struct *waker)
 {
-	struct file *file = uring_worked_on(waker);
+	struct io_kiocb *request = uring_worked_on(waker);
+	struct file *file = request ? KERNEL_READ(request, file) : NULL;
 
 	if (file)
 		file_fill(ref, file);

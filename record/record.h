@@ -172,6 +172,8 @@ struct file_ref {
 #define FILE_MADE 64	     /* a connection that this end made, or one of a pair of sockets */
 #define FILE_NONE_FUTEX 128  /* with kind 0: a wait for a futex; key: FUTEX_KEY() */
 #define FILE_NONE_LEADER 256 /* with kind 0: the first process of a session or a pid namespace */
+/* With kind 0: a worker of io_uring in a request without a file. */
+#define FILE_NONE_REQUEST 1024
 
 /* The sides of a socket. One that listens, or a datagram socket with a name and no peer: LISTENS.
  */

@@ -102,7 +102,7 @@ enum {
 	WAKER_NO_DEVICE = 1 << 11, /* a kernel thread or RCU without a device behind it */
 };
 
-enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK, ARG_JOIN };
+enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK, ARG_JOIN, ARG_REQUEST };
 
 #define MODE(name) (1 << MODE_##name)
 #define STATE(name) (1 << LEAVE_##name)
@@ -144,6 +144,16 @@ static const struct cause_rule rules[] = {
 	  THEN(timer, "kernel thread, until a time") },
 	{ .modes = MODE(kernel_thread), .states = STATE(disk_sleep), .wakers = WAKER_STORAGE,
 	  THEN(disk, "kernel thread, for storage") },
+	{ .modes = MODE(kernel_thread), .kinds = KINDS_NETWORK | KIND(network_fs),
+	  THEN(network, "request to io_uring: network socket, or file of another machine") },
+	{ .modes = MODE(kernel_thread), .kinds = KINDS_LOCAL,
+	  THEN(ipc, "request to io_uring: pipe, eventfd or Unix socket") },
+	{ .modes = MODE(kernel_thread), .kinds = KINDS_STORAGE,
+	  THEN(disk, "request to io_uring: file on storage") },
+	{ .modes = MODE(kernel_thread), .states = STATE(sleep), .arg0 = ARG_REQUEST,
+	  .wakers = WAKER_TASK, THEN(ipc, "request to io_uring: another thread came") },
+	{ .modes = MODE(kernel_thread), .arg0 = ARG_REQUEST,
+	  THEN(other, "within a request to io_uring") },
 	{ .modes = MODE(kernel_thread), THEN(other, "kernel thread, for work") },
 
 	/* asleep with no syscall and no fault open */
@@ -474,6 +484,8 @@ static bool arg0_fits(u8 want, const struct cause_query *q)
 		return q->arg0 == 0 && q->file.kind == 0 && q->file.flags & FILE_NONE_ENDLESS;
 	case ARG_JOIN:
 		return futex_is_join(q);
+	case ARG_REQUEST:
+		return q->file.kind || q->file.flags & FILE_NONE_REQUEST;
 	default:
 		return q->arg0 & CLONE_VFORK_FLAG;
 	}
@@ -488,7 +500,8 @@ size_t cause_rule_index(const struct cause_query *q)
 {
 	u32 mode = q->mode < 32 ? 1u << q->mode : 0;
 	u32 state = q->leave_state < 32 ? 1u << q->leave_state : 0;
-	u32 kind = q->mode == MODE_syscall && q->file.kind < 32 ? 1u << q->file.kind : 0;
+	bool has_file = q->mode == MODE_syscall || q->mode == MODE_kernel_thread;
+	u32 kind = has_file && q->file.kind < 32 ? 1u << q->file.kind : 0;
 	u32 calls = query_calls(q);
 	u32 waker = query_waker(q);
 

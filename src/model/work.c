@@ -23,7 +23,8 @@
  * - The first process of a session (a shell) or of a pid namespace (init) waits for children
  *   whenever it has nothing to do. Any other process waits for a child that works for it.
  * - A kernel thread that sleeps interruptibly, or in the state that the kernel has for this (idle),
- *   has no work. One that sleeps uninterruptibly waits for storage or a lock.
+ *   has no work. One that sleeps uninterruptibly waits for storage or a lock. A worker of io_uring
+ *   within a request is told by the file of the request.
  * - A nanosleep is a delay that the program asked for.
  *
  * Futexes. The operation and the value that the call compares tell what kind of lock it is:
@@ -63,7 +64,7 @@ enum {
 	END_OTHER = 1 << 6,
 };
 
-enum { ARG_ANY, ARG_NO_FILE, ARG_ENDLESS, ARG_LEADER };
+enum { ARG_ANY, ARG_NO_FILE, ARG_ENDLESS, ARG_LEADER, ARG_REQUEST };
 
 /* What the operation and the value of a futex tell. */
 enum {
@@ -100,6 +101,9 @@ struct work_rule {
 
 /* clang-format off */
 static const struct work_rule rules[] = {
+	{ .modes = MODE(kernel_thread), .states = STATE(sleep), .kinds = KINDS_SOCKET,
+	  .sides = SERVED, THEN(WAITS, "request to io_uring: waits for a client") },
+	{ .modes = MODE(kernel_thread), .arg = ARG_REQUEST, THEN(NOT, "") },
 	{ .modes = MODE(kernel_thread), .states = STATE(sleep) | STATE(idle),
 	  THEN(WAITS, "kernel thread without work") },
 	/* a thread that is held, or waits uninterruptibly, waits for no work */
@@ -249,6 +253,8 @@ static bool arg_fits(u8 want, const struct cause_query *q)
 		return q->arg0 == 0;
 	case ARG_ENDLESS:
 		return q->arg0 == 0 && !q->file.kind && q->file.flags & FILE_NONE_ENDLESS;
+	case ARG_REQUEST:
+		return q->file.kind || q->file.flags & FILE_NONE_REQUEST;
 	default:
 		return !q->file.kind && q->file.flags & FILE_NONE_LEADER;
 	}
@@ -264,7 +270,8 @@ size_t work_rule_index(const struct cause_query *q)
 	u32 mode = q->mode < 32 ? 1u << q->mode : 0;
 	u32 state = q->leave_state < 32 ? 1u << q->leave_state : 0;
 	u32 calls = query_calls(q), end = query_end(q);
-	u32 kind = calls && q->file.kind < 32 ? 1u << q->file.kind : 0;
+	bool has_file = calls || q->mode == MODE_kernel_thread;
+	u32 kind = has_file && q->file.kind < 32 ? 1u << q->file.kind : 0;
 	u32 futex = calls & CALL_FUTEX ? query_futex(q) : 0;
 
 	for (size_t i = 0; i < RULES - 1; i++) {
