@@ -35,12 +35,17 @@ static void on_wait(void *arg, const struct life *l, const struct life_wait *w)
 {
 	struct partial *p = arg;
 
+	partial_failed(p, call_details_wait(p, l->tid, w));
 	if (p->options.state_only || !partial_in_range(p, w->end_ns))
 		return;
 	partial_failed(p, wait_sums_add(p, l, w));
-	partial_failed(p, call_details_wait(p, l->tid, w));
 	if (p->options.spans)
 		wait_keep(p, l, w);
+}
+
+static u64 call_began_ns(const struct record_syscall *c)
+{
+	return c->head.time_ns - c->duration_ns;
 }
 
 static void syscall_sums(struct partial *p, const struct life *l, const struct life_visit *v)
@@ -59,7 +64,7 @@ static void syscall_sums(struct partial *p, const struct life *l, const struct l
 	struct sum_one one = {.duration_ns = v->end_ns - v->begin_ns,
 			      .idle = work_is_assumed(v->work) ? &v->idle : NULL};
 
-	if (call_details_take(p, l->tid, c->head.time_ns - c->duration_ns, &detail))
+	if (call_details_take(p, l->tid, call_began_ns(c), &detail))
 		call.detail = &detail;
 	if (c->result > 0)
 		sum_one_moves(&one, syscall_moves(compat ? syscall_native(c->nr) : c->nr),
@@ -108,7 +113,10 @@ static void fault_keep(struct partial *p, const struct life *l, const struct lif
 static void on_visit(void *arg, const struct life *l, const struct life_visit *v)
 {
 	struct partial *p = arg;
+	struct call_detail past;
 
+	if (v->syscall && p->options.state_only)
+		call_details_take(p, l->tid, call_began_ns(v->syscall), &past);
 	if (p->options.state_only || !partial_in_range(p, v->end_ns))
 		return;
 	/* a thread that is killed while a tracer holds it in exit seems to return from exit */

@@ -15,6 +15,7 @@
 #include "map/checkpoint/archive.h"
 #include "map/checkpoint/internal.h"
 #include "map/checkpoint/prune.h"
+#include "map/fact/kind.h"
 #include "record/describe.h"
 
 #define CHECKPOINT_VERSION 32
@@ -81,6 +82,31 @@ static void archive_losses(struct archive *a, struct partial *p)
 		p->lives.data[i]->losses_before = p->lives.data[i]->losses_seen = p->losses_told;
 }
 
+void archive_waiting(struct archive *a, struct waiting_detail *w)
+{
+	archive_u32(a, &w->tid);
+	archive_u64(a, &w->detail.call_ns);
+	archive_shared_path(a, &w->detail.path);
+	archive_file(a, &w->detail.ended);
+	archive_time(a, &w->detail.ended_ns);
+	if (!w->detail.path && !w->detail.ended.kind)
+		archive_peer(a, &w->detail.peer);
+	if (!w->detail.call_ns)
+		archive_fail(a, -EBADMSG);
+}
+
+static void archive_details(struct archive *a, struct details *d)
+{
+	struct waiting_details all = {0};
+
+	if (!archive_reads(a) && waiting_details_of(d, &all))
+		archive_fail(a, -ENOMEM);
+	archive_list(a, &all, archive_waiting);
+	if (archive_reads(a) && !a->err && waiting_details_put(d, &all))
+		archive_fail(a, -ENOMEM);
+	vec_free(&all);
+}
+
 static void archive_rest(struct archive *a, struct partial *p)
 {
 	archive_bool(a, &p->uneven);
@@ -92,6 +118,7 @@ static void archive_rest(struct archive *a, struct partial *p)
 	archive_u32(a, &p->cpus);
 	archive_losses(a, p);
 	archive_list(a, &p->span_losses, archive_span_loss);
+	archive_details(a, &p->details);
 }
 
 /* ---- the whole ---- */

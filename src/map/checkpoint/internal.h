@@ -20,5 +20,6 @@ void archive_raw(struct archive *a, struct raw_record *r);
 void archive_format(struct archive *a, struct event_text *f);
 void archive_span_loss(struct archive *a, struct interval *loss);
 void archive_filter(struct archive *a, struct filter_told *told);
+void archive_waiting(struct archive *a, struct waiting_detail *w);
 
 #endif

@@ -374,6 +374,7 @@ int checkpoint_prune(struct partial *p)
 		err = facts_prune(p, &living);
 		err = err ? err : spans_prune(p, &living);
 	}
+	call_details_prune(&p->details, &living.tids);
 	intervals_join(&p->span_losses);
 	KEEP_LAST(&p->span_losses, e, owner, open || has(&living.pids, e->owner), (void)0);
 	living_free(&living);

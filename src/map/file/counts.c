@@ -153,41 +153,15 @@ static void archive_openings(struct archive *a, struct openings *o)
 	}
 }
 
-/* A detail, with the thread that it is of. */
-struct waiting_detail {
-	u32 tid;
-	struct call_detail detail;
-};
-
-static void archive_waiting(struct archive *a, struct waiting_detail *w)
-{
-	archive_u32(a, &w->tid);
-	archive_u64(a, &w->detail.call_ns);
-	archive_shared_path(a, &w->detail.path);
-	archive_file(a, &w->detail.ended);
-	archive_time(a, &w->detail.ended_ns);
-	if (!w->detail.path && !w->detail.ended.kind)
-		archive_peer(a, &w->detail.peer);
-	if (!w->detail.call_ns)
-		archive_fail(a, -EBADMSG);
-}
-
 static void archive_details(struct archive *a, struct details *d)
 {
-	VEC(struct waiting_detail) all = {0};
+	struct waiting_details all = {0};
 
-	for (size_t i = 0; i < d->list.count && !archive_reads(a); i++)
-		for (int k = 0; k < DETAILS_KEPT; k++) {
-			struct waiting_detail w = {d->list.data[i]->tid,
-						   d->list.data[i]->waiting[k]};
-
-			if (w.detail.call_ns && vec_push(&all, w))
-				archive_fail(a, -ENOMEM);
-		}
+	if (!archive_reads(a) && waiting_details_of(d, &all))
+		archive_fail(a, -ENOMEM);
 	archive_set(a, &all, archive_waiting);
-	for (size_t i = 0; i < all.count && archive_reads(a) && !a->err; i++)
-		if (call_details_put(d, all.data[i].tid, &all.data[i].detail))
-			archive_fail(a, -ENOMEM);
+	if (archive_reads(a) && !a->err && waiting_details_put(d, &all))
+		archive_fail(a, -ENOMEM);
 	vec_free(&all);
 }
 

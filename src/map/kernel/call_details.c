@@ -31,7 +31,7 @@ static struct call_details *details_of(struct details *d, u32 tid)
 }
 
 /* The first two stay, since a life may tell its first call late; later ones make way. */
-int call_details_put(struct details *d, u32 tid, const struct call_detail *detail)
+static int call_details_put(struct details *d, u32 tid, const struct call_detail *detail)
 {
 	struct call_details *c = details_of(d, tid);
 	int at = 0;
@@ -70,8 +70,6 @@ int call_details_add(struct partial *p, const struct record_head *r)
 	const struct record_path *path = (const void *)r;
 	struct call_detail detail = {0};
 
-	if (p->options.state_only)
-		return 0;
 	if (r->kind == RECORD_peer) {
 		detail.peer = peer_of_record((const void *)r, &p->facts.texts);
 		detail.call_ns = detail.peer.call_ns;
@@ -146,6 +144,64 @@ void call_details_settle(struct details *d)
 {
 	for (size_t i = 0; i < d->list.count; i++)
 		details_settle(d->list.data[i]);
+}
+
+/* ---- lists ---- */
+
+static int waiting_compare(const void *a, const void *b)
+{
+	const struct waiting_detail *x = a, *y = b;
+
+	COMPARE(x->tid, y->tid);
+	return detail_compare(&x->detail, &y->detail);
+}
+
+int waiting_details_of(const struct details *d, struct waiting_details *all)
+{
+	for (size_t i = 0; i < d->list.count; i++)
+		for (int k = 0; k < DETAILS_KEPT; k++) {
+			const struct call_details *c = d->list.data[i];
+			struct waiting_detail w = {c->tid, c->waiting[k]};
+
+			if (w.detail.call_ns && vec_push(all, w))
+				return -ENOMEM;
+		}
+	if (all->count)
+		qsort(all->data, all->count, sizeof(*all->data), waiting_compare);
+	return 0;
+}
+
+int waiting_details_put(struct details *d, const struct waiting_details *all)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < all->count && !err; i++)
+		err = call_details_put(d, all->data[i].tid, &all->data[i].detail);
+	return err;
+}
+
+static void details_of_last_call(struct call_details *c)
+{
+	u64 last_ns = 0;
+
+	for (int i = 0; i < DETAILS_KEPT; i++)
+		if (c->waiting[i].call_ns > last_ns)
+			last_ns = c->waiting[i].call_ns;
+	for (int i = 0; i < DETAILS_KEPT; i++)
+		if (c->waiting[i].call_ns != last_ns)
+			c->waiting[i].call_ns = 0;
+}
+
+void call_details_prune(struct details *d, const struct map *tids)
+{
+	for (size_t i = 0; i < d->list.count; i++) {
+		struct call_details *c = d->list.data[i];
+
+		if (map_get(tids, c->tid))
+			details_of_last_call(c);
+		else
+			memset(c->waiting, 0, sizeof(c->waiting));
+	}
 }
 
 void call_details_free(struct details *d)

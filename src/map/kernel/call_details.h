@@ -36,6 +36,17 @@ struct call_details {
 	struct call_detail waiting[2 * DETAILS_KEPT]; /* room for those of a right neighbour */
 };
 
+/* A detail, with the thread that it is of. */
+struct waiting_detail {
+	u32 tid;
+	struct call_detail detail;
+};
+
+struct waiting_details { /* a VEC */
+	struct waiting_detail *data;
+	size_t count, capacity;
+};
+
 /* Starts with all zero. */
 struct details {
 	VEC(struct call_details *) list; /* owned */
@@ -51,14 +62,20 @@ int call_details_wait(struct partial *p, u32 tid, const struct life_wait *w);
 /* Takes the detail of the call. False: it has none. */
 bool call_details_take(struct partial *p, u32 tid, u64 call_ns, struct call_detail *detail);
 
-/* Adds one that was read. 0 or -ENOMEM. */
-int call_details_put(struct details *d, u32 tid, const struct call_detail *detail);
+/* All that wait for their calls, by thread. 0 or -ENOMEM; the caller frees the list. */
+int waiting_details_of(const struct details *d, struct waiting_details *all);
+
+/* Adds those that were read. 0 or -ENOMEM. */
+int waiting_details_put(struct details *d, const struct waiting_details *all);
 
 /* Takes those of `right`, before lives are joined. 0 or -ENOMEM. */
 int call_details_merge(struct details *left, struct details *right);
 
 /* Once lives are joined: leaves what can still meet its call. */
 void call_details_settle(struct details *d);
+
+/* For a checkpoint: leaves those of the last call of each thread in `tids`, which may go on. */
+void call_details_prune(struct details *d, const struct map *tids);
 
 void call_details_free(struct details *d);
 

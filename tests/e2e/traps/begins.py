@@ -239,7 +239,7 @@ def a_number_that_another_file_gets_in_the_call():
                      if s["begin_bound"] == "soft"}
             waits = [s["name"] for s in spans(path, "wait") if s["parent_id"] in first]
             check(len(first) > 250, f"calls that had begun: {len(first)}")
-            wrong = [w for w in waits if w not in ("ipc", "runnable", "unknown")]
+            wrong = [w for w in waits if w not in ("idle", "runnable", "unknown")]
             # of a few the number may have been another file's already as the recording began
             check(len(wrong) <= len(first) // (60 if harness.SLOWER == 1 else 10),
                   f"what they slept in: {wrong}")
