@@ -334,7 +334,10 @@ struct recording_keep {
 	 * not a chunk. A result other than 0 keeps the chunk. May be NULL.
 	 */
 	int (*before)(void *arg, struct chunk_reader *reader, struct error *e);
-	/* Called once for several of these chunks, before they are deleted. May be NULL. */
+	/*
+	 * Called once for several of these chunks, before they are deleted. May be NULL. On a full
+	 * disk (-ENOSPC, -EDQUOT) it is called again after each of them is deleted.
+	 */
 	int (*together)(void *arg, struct error *e);
 	void *arg;
 	const struct recording_hold *hold; /* borrowed; may be NULL */

@@ -184,13 +184,36 @@ struct leaving {
 	uint64_t bytes;
 };
 
+static bool is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
+/*
+ * Calls `together`. Where the disk has no room for what it writes, the oldest chunks go before it,
+ * until there is room. *gone is how many did.
+ */
+static int leave_together(struct recording_retainer *r, const struct leaving *l, size_t *gone,
+			  struct error *e)
+{
+	int err = l->count && r->keep.together ? r->keep.together(r->keep.arg, e) : 0;
+
+	for (*gone = 0; is_full(err) && *gone < l->count; ++*gone) {
+		if (remove_chunk(r, l->names[*gone], NULL))
+			break;
+		error_clear(e);
+		err = r->keep.together(r->keep.arg, e);
+	}
+	return err;
+}
+
 /* Returns the number of deleted chunks, or a negative errno. */
 static int leave(struct recording_retainer *r, struct leaving *l, struct error *e)
 {
-	int err = l->count && r->keep.together ? r->keep.together(r->keep.arg, e) : 0;
-	int gone = (int)l->count;
+	size_t first;
+	int gone = (int)l->count, err = leave_together(r, l, &first, e);
 
-	for (size_t i = 0; i < l->count && !err; i++)
+	for (size_t i = first; i < l->count && !err; i++)
 		err = remove_chunk(r, l->names[i], e);
 	l->count = 0;
 	l->bytes = 0;

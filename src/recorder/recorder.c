@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +23,7 @@
 #include "recorder/flight.h"
 #include "recorder/hook.h"
 #include "recorder/lacks.h"
+#include "recorder/options.h"
 #include "recorder/owner.h"
 #include "recorder/recover.h"
 #include "recorder/retention.h"
@@ -78,27 +77,6 @@ static u64 incomplete_fields(const struct recorder *r)
 
 /* ---- when the recording is kept ---- */
 
-static u64 capabilities_for(int dir, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dir, name, &st, 0) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
-}
-
-/* The capabilities that root needs to write into another user's directory, and to chown. */
-static u64 directory_capabilities(const struct recorder *r)
-{
-	if (r->owner)
-		return 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_CHOWN;
-	return capabilities_for(r->hold.dir, ".");
-}
-
-/* The capabilities that are needed to rename the directory. */
-static u64 settle_capabilities(const struct recorder *r)
-{
-	return r->options.settle && !r->owner ? capabilities_for(AT_FDCWD, ".") : 0;
-}
-
 /* The recording has begun: its directory may now replace another one. */
 static int directory_settle(struct recorder *r, struct error *e)
 {
@@ -111,12 +89,32 @@ static int directory_settle(struct recorder *r, struct error *e)
 
 static int retention_begin(struct recorder *r, struct error *e)
 {
-	const struct retainer_options o = {.dir = r->options.dir,
-					   .hold = &r->hold,
-					   .keep = r->options.keep,
-					   .capabilities = directory_capabilities(r)};
+	const struct retainer_options o = {
+		.dir = r->options.dir,
+		.hold = &r->hold,
+		.keep = r->options.keep,
+		.capabilities = recorder_directory_capabilities(&r->hold, r->owner)};
 
 	return retainer_open(&r->retainer, &o, e);
+}
+
+/*
+ * If an error means that the disk is full, deletes what --keep allows to delete. True if that made
+ * room; then the error is cleared. What could not be written is counted as lost.
+ */
+static bool room_make(struct recorder *r, int err, struct error *e)
+{
+	const struct limits *keep = &r->options.keep;
+	struct error none = {0};
+
+	if ((err != -ENOSPC && err != -EDQUOT) || (!keep->time_ns && !keep->bytes))
+		return false;
+	if (!r->retainer && retention_begin(r, &none))
+		return false;
+	if (!retainer_make_room(r->retainer))
+		return false;
+	error_clear(e);
+	return true;
 }
 
 /* Done once, before the first chunk is sealed, so that the path of the chunk stays valid. */
@@ -129,7 +127,7 @@ static int recording_begin(struct recorder *r, struct error *e)
 	r->begun = true;
 	if (r->options.settle)
 		err = directory_settle(r, e);
-	if (!err && (r->options.keep.time_ns || r->options.keep.bytes))
+	if (!err && !r->retainer && (r->options.keep.time_ns || r->options.keep.bytes))
 		err = retention_begin(r, e);
 	return err;
 }
@@ -186,6 +184,25 @@ static int rotate(struct recorder *r, struct error *e)
 			      incomplete_fields(r), e);
 	r->chunk_begin_ns = r->flushed_ns = cut_ns;
 	return err;
+}
+
+/* On a full disk the chunk may be over although its end could not be written. */
+static int rotate_or_make_room(struct recorder *r, struct error *e)
+{
+	const struct chunk_writer *before = r->chunks.writer;
+	int err = rotate(r, e);
+
+	if (!err || !room_make(r, err, e))
+		return err;
+	return r->chunks.writer == before ? rotate(r, e) : 0;
+}
+
+static int flush(struct recorder *r, u64 now, struct error *e)
+{
+	int err = chunking_flush(&r->chunks, now - LATENESS_NS, e);
+
+	r->flushed_ns = now;
+	return err && room_make(r, err, e) ? 0 : err;
 }
 
 /* Writes a chunk with the contents of the rings that are in no earlier chunk. */
@@ -284,13 +301,11 @@ int recorder_step(struct recorder *r, struct error *e)
 		if (control_wants_rotation(r->control))
 			snapshot_or_report(r);
 	} else if (!err && rotation_due(r, now)) {
-		err = rotate(r, e);
+		err = rotate_or_make_room(r, e);
 	}
 	if (!err && chunking_is_open(&r->chunks) && now >= r->flushed_ns + FLUSH_NS &&
-	    now > LATENESS_NS) {
-		err = chunking_flush(&r->chunks, now - LATENESS_NS, e);
-		r->flushed_ns = now;
-	}
+	    now > LATENESS_NS)
+		err = flush(r, now, e);
 	retention_follow(r);
 	retention_report(r);
 	return err;
@@ -367,31 +382,25 @@ static void lacks_find(struct recorder *r)
 	r->filters = capture_filters(r->capture);
 }
 
+/* Without -o the directory is a new one, in which nothing can be deleted. */
+static int first_chunk_begin(struct recorder *r, struct error *e)
+{
+	int err = chunking_begin(&r->chunks, r->begin_ns, e);
+
+	if (!err || r->options.settle || !room_make(r, err, e))
+		return err;
+	return chunking_begin(&r->chunks, r->begin_ns, e);
+}
+
 static int capture_begin(struct recorder *r, struct error *e)
 {
 	const struct recorder_options *o = &r->options;
-	struct capture_options scope = {.host = o->host,
-					.pids = o->pids,
-					.pid_count = o->pid_count,
-					.cgroups = o->cgroups,
-					.cgroup_count = o->cgroup_count,
-					.syscalls = o->syscalls,
-					.events = o->events,
-					.event_count = o->event_count,
-					.spans_only = o->spans_only,
-					.no_calls = o->no_calls,
-					.no_bytes = o->no_bytes,
-					.stacks_min_ns = o->stacks_min_ns,
-					.sample_hz = o->sample_hz,
-					.stack_bytes = o->stack_bytes,
-					.drop_capabilities = true,
-					.keep_capabilities = directory_capabilities(r) |
-							     settle_capabilities(r),
-					.flight = o->flight,
-					.buffer_bytes = o->buffer_bytes};
+	struct capture_options scope = recorder_capture_options(o);
 	struct capture_sink sink = sink_of(r);
 	int err = budget_check(o->budget_ppm, e);
 
+	scope.keep_capabilities = recorder_directory_capabilities(&r->hold, r->owner) |
+				  recorder_settle_capabilities(o, r->owner);
 	if (!err)
 		err = capture_open(&scope, &r->capture, e);
 	if (!err && o->command)
@@ -409,7 +418,7 @@ static int capture_begin(struct recorder *r, struct error *e)
 	if (!err)
 		costs_begin(&r->costs, r->capture, r->begin_ns);
 	if (!err && !r->flight)
-		err = chunking_begin(&r->chunks, r->begin_ns, e);
+		err = first_chunk_begin(r, e);
 	if (!err)
 		err = capture_start(r->capture, r->begin_ns, &sink, e);
 	if (!err && o->command && o->interrupted())

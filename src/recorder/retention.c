@@ -22,6 +22,7 @@
 #include "recorder/privileges.h"
 
 #define ROUND_NS 1000000000ull
+#define ROOM_S 10	 /* how long somebody waits for room on the disk at most */
 #define BEHIND_CHUNKS 10 /* so many chunks to delete, larger than --keep: print that it is slow */
 
 struct retainer {
@@ -30,10 +31,13 @@ struct retainer {
 	u64 capabilities;
 	struct recording_retainer *chunks;
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards `ending`, `wanted` and `error` */
-	pthread_cond_t wake;
+	pthread_mutex_t lock; /* guards the fields up to `error` */
+	pthread_cond_t wake, done;
 	bool ending;
-	bool wanted;	    /* begin a round now */
+	bool wanted; /* begin a round now */
+	bool ended;  /* the thread runs no more rounds */
+	u64 rounds_begun, rounds_done;
+	u64 deleted;	    /* chunks so far */
 	struct error error; /* of the last round */
 
 	struct recording_checkpoint
@@ -142,6 +146,9 @@ static void round_run(struct retainer *r, bool first)
 	struct error e = {0};
 	int err;
 
+	pthread_mutex_lock(&r->lock);
+	r->rounds_begun++;
+	pthread_mutex_unlock(&r->lock);
 	recording_checkpoint_reserve(r->hold, &r->checkpoint);
 	err = recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), host_clock_now_ns(), &e);
 	memory_give_back(r);
@@ -149,6 +156,9 @@ static void round_run(struct retainer *r, bool first)
 		behind_report(r);
 	pthread_mutex_lock(&r->lock);
 	r->error = e;
+	r->rounds_done = r->rounds_begun;
+	r->deleted += err > 0 ? (u64)err : 0;
+	pthread_cond_broadcast(&r->done);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -179,6 +189,8 @@ static void *retainer_run(void *arg)
 	if (privileges_limit(r->capabilities, &e)) {
 		pthread_mutex_lock(&r->lock);
 		r->error = e;
+		r->ended = true;
+		pthread_cond_broadcast(&r->done);
 		pthread_mutex_unlock(&r->lock);
 		return NULL;
 	}
@@ -204,6 +216,7 @@ static int retainer_start(struct retainer *r)
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&r->wake, &clock);
+	pthread_cond_init(&r->done, &clock);
 	pthread_condattr_destroy(&clock);
 	return thread_start(&r->thread, retainer_run, r);
 }
@@ -268,6 +281,26 @@ bool retainer_wake(struct retainer *r)
 	return true;
 }
 
+bool retainer_make_room(struct retainer *r)
+{
+	struct timespec until;
+	u64 before, round;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ROOM_S;
+	pthread_mutex_lock(&r->lock);
+	before = r->deleted;
+	round = r->rounds_begun + 1; /* one that is under way may have looked before */
+	r->wanted = true;
+	pthread_cond_signal(&r->wake);
+	while (r->rounds_done < round && !r->ended)
+		if (pthread_cond_timedwait(&r->done, &r->lock, &until) == ETIMEDOUT)
+			break;
+	before = r->deleted - before;
+	pthread_mutex_unlock(&r->lock);
+	return before > 0;
+}
+
 void retainer_close(struct retainer *r)
 {
 	if (!r)
@@ -278,6 +311,7 @@ void retainer_close(struct retainer *r)
 	pthread_mutex_unlock(&r->lock);
 	pthread_join(r->thread, NULL);
 	pthread_cond_destroy(&r->wake);
+	pthread_cond_destroy(&r->done);
 	pthread_mutex_destroy(&r->lock);
 	retainer_free(r);
 }

@@ -34,6 +34,12 @@ int retainer_check(struct retainer *retainer, struct error *e);
  */
 bool retainer_wake(struct retainer *retainer);
 
+/*
+ * The disk is full: applies the limits, and waits until that is done, for ten seconds at most. True
+ * if a chunk was deleted.
+ */
+bool retainer_make_room(struct retainer *retainer);
+
 /* Applies the limits once more, ends the thread, and frees. NULL is allowed. */
 void retainer_close(struct retainer *retainer);
 

@@ -238,6 +238,51 @@ def a_chunk_goes_once_it_is_too_much():
     check(min(took) < 0.5, f"seconds until it was gone: {took}")
 
 
+@contextlib.contextmanager
+def small_disk(megabytes):
+    path = fathom.path("disk")
+    os.mkdir(path)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "none", path],
+                      check=False, stderr=subprocess.DEVNULL).returncode:
+        yield None
+        return
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "-l", path], check=True)
+        os.rmdir(path)
+
+
+def fill(path):
+    """All but nothing of the disk."""
+    with open(os.path.join(path, "rest"), "wb", buffering=0) as file, \
+            contextlib.suppress(OSError):
+        while True:
+            file.write(b"x" * 4096)
+
+
+@tests.add
+def a_full_disk_on_which_old_chunks_may_go():
+    """When a recording begins, and while it runs: the limits make room, else it ends."""
+    with small_disk(8) as disk:
+        if not disk:
+            return "no tmpfs can be mounted here"
+        path = os.path.join(disk, "recording")
+        calls = ["--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=30000"]
+        fathom.ok("record", "-o", path, "--rotate", "500K", *calls)
+        before = sealed(path)
+        check(len(before) > 2, f"chunks: {before}")
+        fill(disk)
+        full = fathom.run("record", "-o", path, "--keep", "1h", "--", "true")
+        equal(full.returncode, 1, "nothing may go")
+        check("the disk is full" in full.stderr, full.stderr)
+        result = fathom.run("record", "-o", path, "--keep", "1M", "--rotate", "500K", *calls)
+        equal(result.returncode, 0, f"the oldest go: {result.stderr}")
+        check(not set(before[:-1]) & set(sealed(path)), f"they are gone: {sealed(path)}")
+        equal({chunk["state"] for chunk in fathom.chunks(path)}, {"sealed"}, "chunks")
+    return None
+
+
 def niceness(pid):
     """Of each thread."""
     found = []

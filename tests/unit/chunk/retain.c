@@ -110,8 +110,8 @@ TEST(chunks_go_together)
 	for (unsigned int i = 0; i < 6; i++)
 		make_chunk(written_dir, 1000 + 10000 * i, 10, false, &info);
 	CHECK_EQ(recording_retainer_open(&r, written_dir, &keep, NULL), 0);
-	written_err = -ENOSPC;
-	CHECK_EQ(recording_retain(r, 0, 0, NULL), -ENOSPC);
+	written_err = -EIO;
+	CHECK_EQ(recording_retain(r, 0, 0, NULL), -EIO);
 	gone = (struct gone){.refuse_at = -1};
 	written_err = 0;
 	CHECK_EQ(recording_retain(r, 0, 0, NULL), 5);
@@ -122,6 +122,46 @@ TEST(chunks_go_together)
 	CHECK_EQ(recording_retain(r, 0, 0, NULL), 0);
 	CHECK_EQ(recording_retainer_excess(r).chunks, 0);
 	CHECK_EQ(written_count, 2);
+	recording_retainer_close(r);
+}
+
+static size_t room_at; /* how many chunks leave room for what on_room() writes */
+
+static int on_room(void *arg, struct error *e)
+{
+	struct recording *recording;
+	size_t left;
+
+	CHECK_EQ(recording_open(&recording, &written_dir, 1, NULL, NULL), 0);
+	left = recording_info(recording)->chunk_count;
+	recording_close(recording);
+	written_count++;
+	return left > room_at ? error_say(e, ENOSPC, "no room") : 0;
+}
+
+/* On a disk without room for the checkpoint, the oldest chunks go before it is written. */
+TEST(chunks_make_room_for_their_checkpoint)
+{
+	struct gone gone = {.refuse_at = -1};
+	const struct recording_keep keep = {
+		.bytes = 1, .before = on_gone, .together = on_room, .arg = &gone};
+	struct recording_retainer *r;
+	struct error e = {0};
+
+	written_dir = make_directory();
+	written_count = 0;
+	for (unsigned int i = 0; i < 6; i++)
+		make_chunk(written_dir, 1000 + 10000 * i, 10, false, NULL);
+	CHECK_EQ(recording_retainer_open(&r, written_dir, &keep, NULL), 0);
+	room_at = 4;
+	CHECK_EQ(recording_retain(r, 0, 0, &e), 5);
+	CHECK(!error_is_set(&e));
+	CHECK_EQ(written_count, 3);
+	for (unsigned int i = 6; i < 9; i++)
+		make_chunk(written_dir, 1000 + 10000 * i, 10, false, NULL);
+	room_at = 0; /* never */
+	CHECK_EQ(recording_retain(r, 0, 0, &e), -ENOSPC);
+	CHECK_EQ(written_count, 3 + 4);
 	recording_retainer_close(r);
 }
 
