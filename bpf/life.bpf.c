@@ -100,6 +100,18 @@ static __always_inline void notice_thread(struct task_struct *task)
 /* Counts moves into scope, after which capture must look at threads and files. */
 u64 scope_moves = 0;
 
+/* Threads of the command and of its descendants that have begun and not ended, since its exec. */
+u64 descendants = 0;
+
+static __always_inline void descendant_ends(struct thread_state *state)
+{
+	if (!state || !(state->flags & STATE_DESCENDS))
+		return;
+	state_clear(state, STATE_DESCENDS);
+	if (__sync_fetch_and_add(&descendants, -1) == 1)
+		ring_wake_for_news();
+}
+
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 {
@@ -144,6 +156,10 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	/* a thread with storage of its own in the same memory has no record yet */
 	if (mine && (!(clone_flags & CLONE_VM) || (clone_flags & CLONE_VFORK)))
 		state->record_at = mine->record_at;
+	if (mine && (mine->flags & STATE_DESCENDS)) {
+		flags |= STATE_DESCENDS;
+		__sync_fetch_and_add(&descendants, 1);
+	}
 	state_set(state, flags);
 	if (!(clone_flags & CLONE_THREAD))
 		location_inherit(parent, task);
@@ -360,7 +376,9 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	state->creator_tp = 0;
 	state->record_at = 0; /* it was in the old memory */
 	/* of the command this record tells all that a snapshot would */
-	state_set(state, begins ? STATE_IN | STATE_SEEN : STATE_IN);
+	state_set(state, begins ? STATE_IN | STATE_SEEN | STATE_DESCENDS : STATE_IN);
+	if (begins)
+		__sync_fetch_and_add(&descendants, 1);
 	state_clear(state, STATE_PENDING);
 	/* state->ctx stays until the next call: execve ran under the span that made it */
 	assumed = location_exec(task->tgid, (u64)BPF_CORE_READ(bprm, file));
@@ -431,6 +449,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 
 	if (state) /* another thread will get its stack, and it makes no more calls */
 		state->regs = 0;
+	descendant_ends(state);
 	/* the begin of an exec may not be seen */
 	if ((!*(volatile u32 *)&calls_on || calls_raise()) && exit_leaves_number(task))
 		numbers_swap = 1;

@@ -68,6 +68,33 @@ int scope_seeds(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+u32 scope_grown = 0;	/* scope_children() has named a process */
+u32 scope_overflow = 0; /* it found more than there is room for */
+
+/*
+ * Names the children of the processes that are named. Capture runs it until it finds no more, with
+ * the other programs attached, which follow the later children of those that are named.
+ */
+SEC("iter/task")
+int scope_children(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	u32 pid;
+	u8 one = 1;
+
+	if (!task || task->pid != task->tgid || (u32)task->tgid == own_tgid || scope_names(task) ||
+	    !scope_names(task->real_parent))
+		return 0;
+	pid = own_number(task);
+	if (!pid)
+		return 0;
+	if (bpf_map_update_elem(&scope_pids, &pid, &one, BPF_ANY))
+		scope_overflow = 1;
+	else
+		scope_grown = 1;
+	return 0;
+}
+
 struct process_scratch {
 	struct record_process r;
 	u8 rest[1152 - sizeof(struct record_process)];

@@ -9,8 +9,9 @@
  *
  * Scope: with scope_host every thread but those of capture itself is in scope; else those whose
  * state says so. State is made by the program for forks (children inherit), by the snapshot
- * (scope_pids), by a move into a cgroup and, for the command that capture starts, by the iterator
- * scope_seeds. That a thread has no state is remembered until some state is made (bpf/caller.h).
+ * (scope_pids, to which the iterator scope_children adds), by a move into a cgroup and, for the
+ * command that capture starts, by the iterator scope_seeds. That a thread has no state is
+ * remembered until some state is made (bpf/caller.h).
  */
 #ifndef BPF_STATE_H
 #define BPF_STATE_H

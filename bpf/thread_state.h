@@ -12,6 +12,7 @@
 #define STATE_BY_CGROUP 16 /* in scope as long as it is in a cgroup that was named */
 #define STATE_ENTERS 32	   /* claimed: STATE_IN is about to be set */
 #define STATE_UNTOLD 64	   /* put in scope by the snapshot, which has not told of it yet */
+#define STATE_DESCENDS 128 /* of the command, or of a descendant of it */
 
 /* Whether begins of the thread's calls are seen: 0: none was yet. */
 #define CALLED_SEEN 1	   /* a begin or an end was seen, so an open call was seen to begin */

@@ -45,6 +45,7 @@ struct capture_options {
 	bool host;	   /* every thread of the host */
 	const pid_t *pids; /* processes, with all their threads and later children; borrowed */
 	size_t pid_count;
+	bool pids_alone; /* not the descendants that these have when recording begins */
 	/*
 	 * Cgroups by path, with their subtrees. A cgroup that is removed and made again is in scope
 	 * again. Borrowed until capture_start() has returned.
@@ -181,6 +182,12 @@ bool capture_keeps_bpf(const struct capture *c);
 
 /* The process id of the command, 0 if there is none. */
 pid_t capture_child(const struct capture *c);
+
+/*
+ * How many threads of the command and of its descendants live, since its exec. One that the kernel
+ * had no memory to follow, which is counted as a loss, is not among them.
+ */
+u64 capture_descendants(const struct capture *c);
 
 /*
  * Waits until the next capture_poll() is due, for at_most_ns at most. That is after a tenth of a

@@ -240,6 +240,8 @@ int capture_attach(struct capture *c, struct error *e)
 		err = capture_events_attach(c, e);
 	if (!err)
 		err = capture_scope_look_again(c, e);
+	if (!err)
+		err = capture_scope_add_children(c, e);
 	return err ? err : capture_snapshot_scope(c, e);
 }
 
@@ -294,6 +296,11 @@ bool capture_keeps_bpf(const struct capture *c)
 pid_t capture_child(const struct capture *c)
 {
 	return c->child;
+}
+
+u64 capture_descendants(const struct capture *c)
+{
+	return __atomic_load_n(&c->programs->bss->descendants, __ATOMIC_ACQUIRE);
 }
 
 const struct capture_feature *capture_features(const struct capture *c, size_t *count)

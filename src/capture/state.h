@@ -105,6 +105,7 @@ struct capture {
 	struct capture_stacks *stacks; /* NULL: no stacks are recorded */
 	struct capture_events *events; /* NULL: no events were chosen */
 	size_t event_count;	       /* that were chosen */
+	bool with_children;	       /* scope has the children of the processes named */
 	bool moving;		       /* threads that moved into scope are being looked at */
 	VEC(u32) moved;	  /* their processes, numbered as in our pid namespace; 0: not in it */
 	struct map shown; /* processes that the kernel's list of tasks shows, numbered likewise */

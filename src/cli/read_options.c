@@ -57,7 +57,7 @@ const struct option top_option_table[] = {
 	 AT(duration_ns), option_seconds},
 	{"count", 'n', "N", "stop after showing this many seconds", NULL, AT(count), option_count},
 	{"once", 0, NULL, "show one second and stop", NULL, AT(once), option_flag},
-	{"pid", 'p', "PID", "only these processes, and the children they start later", NULL,
+	{"pid", 'p', "PID", "only these processes, and their children, of now and later", NULL,
 	 AT(pids), option_pids},
 	{"cgroup", 0, "PATH", "only the processes of this cgroup", NULL, AT(cgroups), option_texts},
 	{"detail", 0, "LEVEL", "calls or waits (default: waits for the whole host, else\ncalls)",

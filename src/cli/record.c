@@ -22,6 +22,7 @@
 #include "cli/terminal.h"
 #include "recorder/default_dir.h"
 #include "recorder/hook.h"
+#include "recorder/owner.h"
 #include "recorder/recorder.h"
 
 #define PROGRESS_NS 500000000ull
@@ -49,6 +50,7 @@ struct session {
 	u64 until_ns;  /* 0: no end */
 	int status;    /* of the command */
 	bool command;  /* there is one */
+	bool follow;   /* record until its last descendant ends */
 	bool ended;    /* the command has ended */
 	bool progress; /* stderr is a terminal, and no command writes to it */
 	bool rate;     /* how much is recorded in an hour is still to be told */
@@ -95,6 +97,11 @@ static bool command_ended(struct session *s)
 	return s->ended;
 }
 
+static bool session_ended(struct session *s)
+{
+	return command_ended(s) && !(s->follow && recorder_descendants_run(s->recorder));
+}
+
 static u64 time_left(const struct session *s)
 {
 	u64 now = clock_now_ns();
@@ -112,7 +119,7 @@ static int session_run(struct session *s, struct error *e)
 	while (!err && !interrupted && !recorder_is_asked_to_end(s->recorder)) {
 		u64 now = clock_now_ns();
 
-		if (command_ended(s) || (s->until_ns && now >= s->until_ns))
+		if (session_ended(s) || (s->until_ns && now >= s->until_ns))
 			break;
 		err = recorder_step(s->recorder, e);
 		hooks_reap();
@@ -160,6 +167,7 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	r->host = record_options_host(o, operands);
 	r->pids = pids;
 	r->pid_count = o->pids.count;
+	r->pids_alone = o->no_children;
 	r->cgroups = (const char *const *)o->cgroups.data;
 	r->cgroup_count = o->cgroups.count;
 	r->syscalls = o->syscalls.given ? o->syscalls.record : NULL;
@@ -216,7 +224,7 @@ static int command_await(struct session *s, struct error *e)
 	int err = 0;
 
 	s->until_ns = clock_now_ns() + COMMAND_NS;
-	while (!err && !command_ended(s) && time_left(s)) {
+	while (!err && !session_ended(s) && time_left(s)) {
 		err = recorder_step(s->recorder, e);
 		if (!err)
 			recorder_wait(s->recorder, time_left(s));
@@ -330,6 +338,15 @@ static int session_hold(struct session *s, const struct record_options *o,
 	return err;
 }
 
+/* A recording that has not begun leaves no directory, unless it was there before. */
+static void directory_abandon(const struct record_options *o, bool made)
+{
+	if (!o->output)
+		default_dir_abandon();
+	else if (made)
+		recording_remove(o->output, owner_find(), NULL);
+}
+
 const struct command command_record;
 
 static int record_run(const void *fields, const struct operands *operands, struct error *e)
@@ -337,12 +354,14 @@ static int record_run(const void *fields, const struct operands *operands, struc
 	const struct record_options *o = fields;
 	struct recorder_options options = {.dir = o->output};
 	struct session s = {.command = operands->command,
+			    .follow = o->follow,
 			    .progress = isatty(STDERR_FILENO) && !operands->command,
 			    .rate = !operands->command && !o->flight,
 			    .compress = o->compress,
 			    .limited = o->keep.time_ns || o->keep.bytes};
 	int command_failed = 0, err = scope_fill(o, operands, &options, e);
 	bool opened = false, begun = false;
+	bool made = o->output && access(o->output, F_OK) != 0;
 
 	signals_catch();
 	if (!err && !o->output) {
@@ -362,8 +381,8 @@ static int record_run(const void *fields, const struct operands *operands, struc
 	recorder_close(s.recorder);
 	if (opened) /* the recording is closed by now */
 		hooks_wait(interrupted_again);
-	if (options.settle && !begun)
-		default_dir_abandon();
+	if ((options.settle || made) && !begun)
+		directory_abandon(o, made);
 	free((void *)options.pids);
 	if (command_failed) {
 		fprintf(stderr, "fathom: cannot run %s: %s\n", operands->command[0],

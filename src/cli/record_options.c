@@ -9,10 +9,10 @@
 #define AT(field) offsetof(struct record_options, field)
 
 const char record_usage[] =
-	"[-o DIR] [-d TIME] [-a] [-p PID]... [--cgroup PATH]... [--rotate LIMITS]\n"
-	"       [--keep LIMITS] [--event S:N]... [--detail LEVEL] [--budget SHARE]\n"
-	"       [--syscalls LIST] [--spans-only] [--stacks MIN] [--sample [HZ]] [--flight]\n"
-	"       [--compress] [--buffer SIZE] [--on-chunk CMD] [-- CMD ARG...]";
+	"[-o DIR] [-d TIME] [-a] [--follow] [-p PID]... [--no-children] [--cgroup PATH]...\n"
+	"       [--rotate LIMITS] [--keep LIMITS] [--event S:N]... [--detail LEVEL]\n"
+	"       [--budget SHARE] [--syscalls LIST] [--spans-only] [--stacks MIN] [--sample [HZ]]\n"
+	"       [--flight] [--compress] [--buffer SIZE] [--on-chunk CMD] [-- CMD ARG...]";
 
 const struct option record_option_table[] = {
 	{"output", 'o', "DIR", "add the chunks to this directory (default: a new fathom.data)",
@@ -21,8 +21,12 @@ const struct option record_option_table[] = {
 	 AT(duration_ns), option_seconds},
 	{"all", 'a', NULL, "with a command: record the whole host while it runs", NULL, AT(all),
 	 option_flag},
-	{"pid", 'p', "PID", "these processes, and the children they start later", NULL, AT(pids),
+	{"follow", 0, NULL, "with a command: record until its last descendant ends, too", NULL,
+	 AT(follow), option_flag},
+	{"pid", 'p', "PID", "these processes, and their children, of now and later", NULL, AT(pids),
 	 option_pids},
+	{"no-children", 0, NULL, "with -p: without the children that they have already", NULL,
+	 AT(no_children), option_flag},
 	{"cgroup", 0, "PATH", "the processes of this cgroup", NULL, AT(cgroups), option_texts},
 	{"rotate", 0, "LIMITS", "begin a new chunk after a time, a size, or both: 1s,64M", NULL,
 	 AT(rotate), option_limits},
@@ -346,6 +350,10 @@ int record_options_check(void *options, const struct operands *operands, struct 
 		return error_say(e, EINVAL, "a command is missing after --");
 	if (o->all && (o->pids.count || o->cgroups.count))
 		return error_say(e, EINVAL, "-a records the whole host: leave out -p and --cgroup");
+	if (o->follow && !operands->command)
+		return error_say(e, EINVAL, "--follow needs a command, after --");
+	if (o->no_children && !o->pids.count)
+		return error_say(e, EINVAL, "--no-children needs -p");
 	if (o->detail.waits && o->syscalls.given)
 		return error_say(e, EINVAL,
 				 "--detail waits records no calls: leave out --syscalls, or use "

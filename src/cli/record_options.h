@@ -55,7 +55,9 @@ struct record_options {
 	const char *output;   /* NULL: fathom.data; an existing one is moved away */
 	uint64_t duration_ns; /* 0: until Ctrl-C or the end of the command */
 	bool all;
+	bool follow; /* with a command: until its last descendant ends */
 	struct option_pids pids;
+	bool no_children;
 	struct option_list cgroups;
 	struct limits rotate;
 	struct limits keep;

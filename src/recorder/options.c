@@ -12,6 +12,7 @@ struct capture_options recorder_capture_options(const struct recorder_options *o
 		.host = o->host,
 		.pids = o->pids,
 		.pid_count = o->pid_count,
+		.pids_alone = o->pids_alone,
 		.cgroups = o->cgroups,
 		.cgroup_count = o->cgroup_count,
 		.syscalls = o->syscalls,

@@ -479,6 +479,11 @@ pid_t recorder_child(const struct recorder *r)
 	return r->command_waits ? 0 : capture_child(r->capture);
 }
 
+bool recorder_descendants_run(const struct recorder *r)
+{
+	return capture_descendants(r->capture) > 0;
+}
+
 int recorder_command_failed(const struct recorder *r)
 {
 	return r->command_failed;

@@ -24,6 +24,7 @@ struct recorder_options {
 	bool host;
 	const pid_t *pids; /* borrowed, as are all pointers here */
 	size_t pid_count;
+	bool pids_alone; /* without the descendants that they have at the begin */
 	const char *const *cgroups;
 	size_t cgroup_count;
 	const u8 *syscalls;	   /* NULL: all */
@@ -78,6 +79,9 @@ const char *recorder_dir(const struct recorder *r);
 
 /* The pid of the command; 0: there is none, or its exec has not finished. */
 pid_t recorder_child(const struct recorder *r);
+
+/* Whether the command, which has begun, or a descendant of it still runs. */
+bool recorder_descendants_run(const struct recorder *r);
 
 /* -ENOENT, -EACCES and the like if the command could not be executed; else 0. */
 int recorder_command_failed(const struct recorder *r);

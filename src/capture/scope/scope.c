@@ -16,6 +16,8 @@
 
 #define SCOPE_TURNS 8 /* tries, if a cgroup is removed and made again all the time */
 #define SEED_TRIES 8
+#define DESCENDANTS_MAX 65536
+#define GENERATIONS_MAX 4096 /* of descendants; bounds the look at a host where all forks */
 
 int capture_scope_set(struct capture *c, const struct capture_options *options, struct error *e)
 {
@@ -36,6 +38,10 @@ int capture_scope_set(struct capture *c, const struct capture_options *options, 
 	c->cgroups = options->cgroups;
 	c->cgroup_count = options->cgroup_count;
 	c->programs->rodata->scope_hierarchies = hierarchies;
+	c->with_children = options->pid_count && !options->pids_alone;
+	bpf_program__set_autoload(c->programs->progs.scope_children, c->with_children);
+	if (c->with_children)
+		bpf_map__set_max_entries(c->programs->maps.scope_pids, DESCENDANTS_MAX);
 	if (c->named.count)
 		bpf_map__set_max_entries(c->programs->maps.scope_paths, c->named.count);
 	return 0;
@@ -62,6 +68,25 @@ int capture_scope_add(struct capture *c, const struct capture_options *options, 
 		if (bpf_map_update_elem(cgroups, &c->named.data[i], &one, BPF_ANY))
 			return error_set(e, errno, "cannot record this many cgroups");
 	return 0;
+}
+
+int capture_scope_add_children(struct capture *c, struct error *e)
+{
+	struct programs__bss *bss = c->programs->bss;
+	int err = 0;
+
+	for (int turn = 0; c->with_children && turn < GENERATIONS_MAX && !err; turn++) {
+		bss->scope_grown = 0;
+		err = capture_scope_iterate(c, c->programs->progs.scope_children);
+		if (!err && bss->scope_overflow)
+			return error_say(e, E2BIG,
+					 "the processes have more than %d children; use --cgroup "
+					 "or --no-children",
+					 DESCENDANTS_MAX);
+		if (!bss->scope_grown)
+			break;
+	}
+	return err ? error_set(e, err, "cannot find the children of the processes") : 0;
 }
 
 /* Puts the cgroups that the path names now in scope. 1: one of them is new; 0; or negative errno.

@@ -16,6 +16,8 @@ struct bpf_program;
 int capture_scope_set(struct capture *c, const struct capture_options *options, struct error *e);
 /* Once they are loaded: puts the processes and cgroups of the options in scope. */
 int capture_scope_add(struct capture *c, const struct capture_options *options, struct error *e);
+/* With the programs attached: adds the descendants of the processes in scope. */
+int capture_scope_add_children(struct capture *c, struct error *e);
 /* With the programs attached: finds cgroups that were made again since capture_scope_set(). */
 int capture_scope_look_again(struct capture *c, struct error *e);
 /* Puts a child that waits for its exec in scope, from that exec on. */

@@ -209,6 +209,18 @@ def keeps_the_status_of_the_command():
 
 
 @tests.add
+def what_cannot_begin_leaves_no_directory():
+    """But one that was there stays."""
+    for options in (["--", "/no/such/program"], ["-p", "4194305"]):
+        path = fathom.path("never")
+        check(fathom.run("record", "-o", path, *options).returncode != 0, f"it fails: {options}")
+        check(not os.path.exists(path), f"it is gone: {options}")
+    os.mkdir(path)
+    fathom.run("record", "-o", path, "--", "/no/such/program")
+    check(os.path.isdir(path), "it stays")
+
+
+@tests.add
 def the_command_inherits_what_the_caller_left_open():
     """And nothing of the recorder's."""
     listing = fathom.run("record", "-o", fathom.path("i"), "--", "ls", "/proc/self/fd").stdout

@@ -60,6 +60,11 @@ def state_of(pid):
         return file.read().rpartition(")")[2].split()[0]
 
 
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def stop(recorder):
     recorder.send_signal(2)
     _, stderr = recorder.communicate(timeout=60)
@@ -99,6 +104,44 @@ def pid_with_children_and_threads_made_at_any_moment():
         check(calls >= 20, f"{calls} calls")
         if attempt:
             shutil.rmtree(path)  # the sums of one are enough: its traces are 200 MB
+
+
+@tests.add
+def children_of_now_and_of_later():
+    """Descendants that exist, one that is born later, and none of now with --no-children."""
+    script = "sh -c 'sleep 60 & echo $! $$; wait' & read wait; sleep 60; :"
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True, start_new_session=True) as parent:
+        try:
+            below = {int(pid) for pid in parent.stdout.readline().split()}
+            alone = fathom.record("alone", "-p", parent.pid, "--no-children", "-d", "10ms")
+            recorder, path = start_recording("children", "-p", parent.pid)
+            parent.stdin.write("\n")
+            parent.stdin.flush()
+            children = f"/proc/{parent.pid}/task/{parent.pid}/children"
+            harness.until(lambda: len(read(children).split()) == 2, "a later child")
+            stop(recorder)
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)
+    equal(pids(alone), {parent.pid}, "without children")
+    check(pids(path) > below | {parent.pid}, f"{pids(path)}, with {below} and later ones")
+
+
+@tests.add
+def a_command_is_followed_to_its_last_descendant():
+    """It ends at once; what it left in another session, with a thread, ends later."""
+    thread = "import threading, time; threading.Thread(target=time.sleep, args=(0.3,)).start()"
+    path = fathom.path("followed")
+    result = fathom.run("record", "-o", path, "--follow", "--", "sh", "-c",
+                        'setsid sh -c \'sleep 0.2; "$0" -c "$1"; exit 0\' "$0" "$1" & exit 3',
+                        sys.executable, thread)
+    equal(result.returncode, 3, f"the status of the command: {result.stderr}")
+    slept = [row for row in rows(path, "thread") if row["total_ns"] > 0.25e9 and
+             row["process"].startswith("python")]
+    equal(len(slept), 2, "the leader that waits for its thread, and the thread")
+    for trace in fathom.trace_all(path)["traces"]:
+        for span in trace["spans"]:
+            check(span["kind"] != "thread" or span["end_bound"] == "hard", f"it ended: {span}")
 
 
 # Threads, some of which are born and fall asleep at any moment of a recording's begin.
