@@ -51,6 +51,7 @@ int own_find(void *ctx)
 
 /* The thread that will exec the command, by own_number(); reset to 0 when it is marked. */
 u32 scope_seed = 0;
+u32 scope_seed_uid = 0; /* its real user */
 
 SEC("iter/task")
 int scope_seeds(struct bpf_iter__task *ctx)
@@ -64,6 +65,7 @@ int scope_seeds(struct bpf_iter__task *ctx)
 	if (!state)
 		return 0;
 	state_set(state, STATE_DECIDED | STATE_PENDING);
+	scope_seed_uid = BPF_CORE_READ(task, real_cred, uid.val);
 	scope_seed = 0;
 	return 0;
 }

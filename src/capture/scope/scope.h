@@ -33,12 +33,12 @@ int capture_iterator_run(struct capture *c, const struct capture_sink *sink,
 /* Runs an iterator that only marks threads, over all of them. */
 int capture_scope_iterate(struct capture *c, struct bpf_program *program);
 
-/* ---- inherited.c ---- */
+/* ---- inherited.c: what the command has when it begins ---- */
 
 /* Keeps what an iterator tells of the command that waits for its exec. It has set head.seq. */
 int inherited_take(struct capture *c, const struct capture_stream *stream,
 		   const struct record_head *r);
-/* Tells the sink what was kept, if `exec` is the record of the command's exec. */
+/* Tells the sink the process, and what was kept, if `exec` is the record of the command's exec. */
 int inherited_deliver(struct capture *c, const struct capture_sink *sink,
 		      const struct record_head *exec);
 

@@ -3,6 +3,7 @@
 """Records a command whose system calls are known, and asks for all of them."""
 import fcntl
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -162,6 +163,8 @@ def sums_are_exact():
 def first_record_is_the_exec():
     names = [row["process"] for row in fathom.report(recording, "process")["rows"]]
     equal(names, ["e2e-calls", "e2e-calls"], "processes")
+    users = [row["key"] for row in fathom.report(recording, "user")["rows"]]
+    equal(users, [pwd.getpwuid(os.getuid()).pw_name], "users")
     threads = fathom.report(recording, "thread")["rows"]
     equal(len(threads), 3, "threads")
 
