@@ -158,8 +158,10 @@ static __always_inline u64 socket_fill(struct socket_scratch *s, struct task_str
 		socket_unix_fill(r, sk);
 	else
 		socket_inet_fill(r, sk);
-	if (ref.kind == FILE_KIND_tcp)
+	if (ref.kind == FILE_KIND_tcp) {
+		r->file.flags |= file_tcp_side(sk, r->family);
 		r->peer = socket_tcp_peer(s, sk);
+	}
 	return __builtin_offsetof(struct record_socket, path) + r->path_len;
 }
 

@@ -31,6 +31,7 @@ void archive_peer(struct archive *a, struct fact_peer *peer);
 
 /* What tells the peer of a socket, in one number (socket.c). */
 u64 socket_peer_hash(const struct fact_socket *s);
+u16 socket_side(const struct record_socket *r);
 
 #define K(kind, list, form, records) extern const struct fact_kind fact_kind_##kind;
 FACT_KINDS(K)

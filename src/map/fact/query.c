@@ -6,6 +6,7 @@
 #include "base/order.h"
 #include "map/fact/bytes.h"
 #include "map/fact/fds.h"
+#include "map/fact/kind.h"
 #include "map/fact/mapping.h"
 #include "map/fact/path.h"
 #include "map/fact/peer.h"
@@ -273,25 +274,37 @@ const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 tim
 	return n < p->facts.sockets.count && list[n].socket.file.key == key ? &list[n] : NULL;
 }
 
-/* The local port of a connection: of the facts of its socket, the one with the same peer has it. */
-static u16 local_port(const struct partial *p, const struct record_socket *of)
+/* The local port and the sides of a connection, by all facts of its socket with the same peer. */
+static u16 local_port(const struct partial *p, const struct record_socket *of, u16 *sides)
 {
 	const struct fact_socket *list = p->facts.sockets.data;
 	size_t n = COUNT_BEFORE(&p->facts.sockets, e, e->socket.file.key < of->file.key);
+	u16 port = 0;
 
-	for (; n < p->facts.sockets.count && list[n].socket.file.key == of->file.key; n++)
-		if (list[n].socket.local_port && list[n].socket.remote_port == of->remote_port &&
-		    list[n].socket.remote_lo == of->remote_lo)
-			return list[n].socket.local_port;
-	return of->local_port;
+	*sides = socket_side(of);
+	for (; n < p->facts.sockets.count && list[n].socket.file.key == of->file.key; n++) {
+		const struct record_socket *r = &list[n].socket;
+
+		if (r->remote_port != of->remote_port || r->remote_lo != of->remote_lo)
+			continue;
+		*sides |= socket_side(r);
+		port = port ? port : r->local_port;
+	}
+	return port ? port : of->local_port;
 }
 
 u16 query_socket_accepted(const struct partial *p, const struct fact_socket *socket)
 {
 	const struct record_socket *of = &socket->socket;
-	u16 port = of->file.kind == FILE_KIND_tcp && of->remote_port ? local_port(p, of) : 0;
-	size_t n = COUNT_BEFORE(&p->facts.listeners, e,
-				e->netns < of->netns || (e->netns == of->netns && e->port < port));
+	u16 sides = 0, port = 0;
+	size_t n;
+
+	if (of->file.kind == FILE_KIND_tcp && of->remote_port)
+		port = local_port(p, of, &sides);
+	if (sides & FILE_SIDES)
+		return sides & FILE_ACCEPTED ? port : 0;
+	n = COUNT_BEFORE(&p->facts.listeners, e,
+			 e->netns < of->netns || (e->netns == of->netns && e->port < port));
 
 	if (!port || n == p->facts.listeners.count)
 		return 0;

@@ -83,8 +83,9 @@ const char *query_fd_told(const struct partial *p, const struct fd_question *q);
 const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 time_ns);
 
 /*
- * The local port of a connection that a socket of this host accepted: one that listens on it in the
- * same network namespace. 0: the connection was made by its owner, or nothing tells.
+ * The local port of a connection that a socket of this host accepted, as was told of the socket.
+ * Old recordings do not tell; there it is a port on which a socket listens in the same network
+ * namespace, or that looks so. 0: the connection was made by its owner, or nothing tells.
  */
 u16 query_socket_accepted(const struct partial *p, const struct fact_socket *socket);
 

@@ -91,7 +91,14 @@ static int listener_compare(const void *a, const void *b)
 	return 0;
 }
 
-/* Ports from here on are those that the kernel gives to clients, unless it was told otherwise. */
+/* Which side a connection is, by what was told of it: FILE_*; 0: nothing of that. */
+u16 socket_side(const struct record_socket *r)
+{
+	return r->file.flags & FILE_ASKED ? FILE_MADE : r->file.flags & FILE_SIDES;
+}
+
+/* Where no side was told. Ports from here on are those that the kernel gives to clients, unless it
+ * was told otherwise. */
 #define EPHEMERAL_PORT 32768
 /* So many connections with one local port were accepted: a client gets another port for each. */
 #define ACCEPTED_LEAST 3
@@ -101,9 +108,11 @@ static bool is_tcp(const struct record_socket *s)
 	return s->file.kind == FILE_KIND_tcp && s->local_port;
 }
 
-/* Whether the port tells by itself that its socket is that of a server. */
-static bool serves(const struct record_socket *last, bool connected)
+/* Whether a port is that of a server, by the sides of its socket, else by itself. */
+static bool serves(const struct record_socket *last, u16 sides, bool connected)
 {
+	if (sides)
+		return true;
 	return !connected ||
 	       (last->local_port < EPHEMERAL_PORT && last->remote_port >= EPHEMERAL_PORT);
 }
@@ -141,17 +150,19 @@ static int listeners_index(struct facts *f)
 	for (size_t i = 0, next; i < f->sockets.count && !err; i = next) {
 		const struct record_socket *first = &f->sockets.data[i].socket, *last = first;
 		bool connected = false;
+		u16 sides = 0;
 
 		for (next = i; next < f->sockets.count; next++) {
 			if (f->sockets.data[next].socket.file.key != first->file.key)
 				break;
 			last = &f->sockets.data[next].socket;
 			connected |= last->remote_port != 0;
+			sides |= socket_side(last);
 		}
-		if (is_tcp(last))
+		if (is_tcp(last) && sides != FILE_MADE)
 			err = vec_push(&f->listeners,
 				       ((struct fact_listener){last->netns, last->local_port,
-							       serves(last, connected)}));
+							       serves(last, sides, connected)}));
 	}
 	if (f->listeners.count)
 		qsort(f->listeners.data, f->listeners.count, sizeof(*f->listeners.data),

@@ -78,18 +78,23 @@ TEST(a_file_with_the_number_of_a_socket_has_no_peer)
 	partial_free(p);
 }
 
-/* A TCP socket of 127.0.0.1; without a peer it listens. */
-static void says_tcp(struct partial *p, u64 key, u16 local, u16 remote)
+/* A TCP socket of 127.0.0.1; without a peer it listens. `side`: FILE_*, or 0: not told. */
+static void says_side(struct partial *p, u64 key, u16 local, u16 remote, u16 side)
 {
 	struct record_socket r = {
 		.head = {.kind = RECORD_socket, .tid = 7, .pid = 7, .time_ns = 1000},
-		.file = {.key = key, .kind = FILE_KIND_tcp},
+		.file = {.key = key, .kind = FILE_KIND_tcp, .flags = side},
 		.family = AF_INET6,
 		.local_port = local,
 		.remote_port = remote,
 		.remote_lo = remote ? htobe64(0xffff7f000001) : 0};
 
 	apply(p, &r);
+}
+
+static void says_tcp(struct partial *p, u64 key, u16 local, u16 remote)
+{
+	says_side(p, key, local, remote, 0);
 }
 
 /* Clients have a port for each connection: they are one row, by the port of the server. */
@@ -139,6 +144,33 @@ static void check_peer(const u16 *local, u16 remote, size_t sockets, const char 
 	CHECK_STR(rows.rows.data[0].key, peer);
 	rows_free(&rows);
 	partial_free(p);
+}
+
+static void check_side(u16 local, u16 remote, u16 side, const char *peer)
+{
+	struct partial *p = partial_new(NULL);
+	struct rows rows;
+
+	for (u64 key = 1; key <= 4; key++) {
+		says_side(p, key, local, remote, side);
+		reads(p, 2000 + key, &(struct file_ref){.key = key, .kind = FILE_KIND_tcp});
+	}
+	partial_cover(p, 500, 50000);
+	CHECK_EQ(partial_finish(p), 0);
+	rows_by(&rows, p, "peer");
+	CHECK_EQ(rows.rows.count, 1);
+	CHECK_STR(rows.rows.data[0].key, peer);
+	rows_free(&rows);
+	partial_free(p);
+}
+
+/* Whatever their ports look like. */
+TEST(a_connection_was_accepted_or_made_as_was_told)
+{
+	check_side(50000, 80, FILE_ACCEPTED, "clients of :50000");
+	check_side(8080, 40000, FILE_MADE, "127.0.0.1:40000");
+	check_side(8080, 40000, FILE_ASKED, "127.0.0.1:40000");
+	check_side(8080, 40000, 0, "clients of :8080");
 }
 
 /* The socket that listens was not told: its connections tell of it. */
