@@ -74,6 +74,8 @@ static void row_write_members(struct json *j, const struct row *row)
 	if (row->section)
 		json_string(j, "of", row_section_name(row->section));
 	unknown_write(j, row);
+	if (row->network_namespace)
+		json_u64(j, "network_namespace", row->network_namespace);
 }
 
 /* Each document says by which version of docs/schema it is written. */

@@ -29,7 +29,7 @@ const struct key key_table[] = {
 	{"file", "file", OF_CALL | OF_WAIT, OF_CALL, SUM_BY_FILE | SUM_BY_PROCESS, false,
 	 key_tell_file, NULL},
 	{"peer", "peer of a connection", OF_CALL | OF_WAIT, OF_CALL, SUM_BY_FILE, false,
-	 key_tell_peer, NULL},
+	 key_tell_peer, key_describe_peer},
 	{"cause", "part of time", OF_LIFE | OF_CALL | OF_WAIT, OF_LIFE, 0, false, key_tell_cause,
 	 NULL},
 	{"waker", "thread that ended waits", OF_WAIT, OF_WAIT, SUM_BY_WAKER, false, key_tell_waker,

@@ -2,6 +2,7 @@
 /* Keys of calls, files, waits, requests to disks, events, and functions. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "answer/keys.h"
 #include "answer/peer_name.h"
@@ -69,6 +70,20 @@ bool key_tell_file(const struct subject *s, struct key_value *value)
 	return true;
 }
 
+/* The network namespace in which an address is a peer; 0: the peer has no such address. */
+static u64 peer_namespace(const struct fact_socket *socket)
+{
+	return socket->socket.family == AF_UNIX ? 0 : socket->socket.netns;
+}
+
+int key_describe_peer(struct rows *rows, const struct subject *s, struct row *row)
+{
+	(void)rows;
+	row->network_namespace = peer_namespace(opening_socket(s->p, s->sum));
+	return 0;
+}
+
+/* One address in two network namespaces is two peers. */
 bool key_tell_peer(const struct subject *s, struct key_value *value)
 {
 	const struct fact_socket *socket = opening_socket(s->p, s->sum);
@@ -81,7 +96,12 @@ bool key_tell_peer(const struct subject *s, struct key_value *value)
 	if (port) /* each client has a port of its own, which tells nothing */
 		snprintf(value->buffer, sizeof(value->buffer), "clients of :%u", port);
 	else
-		peer_name(s->p, socket, value->buffer, sizeof(value->buffer));
+		peer_name(s->p, socket, value->buffer, KEY_TEXT_BYTES);
+	if (peer_namespace(socket)) {
+		snprintf(value->identity_buffer, sizeof(value->identity_buffer), "%.60s %llx",
+			 value->text, (unsigned long long)peer_namespace(socket));
+		value->identity = value->identity_buffer;
+	}
 	return true;
 }
 

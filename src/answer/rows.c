@@ -325,6 +325,23 @@ void rows_scale(struct rows *rows, uint64_t all_ns, uint64_t part_ns)
 	}
 }
 
+/* Whether peers are in several network namespaces, so that their addresses alone are ambiguous. */
+static void namespaces_compare(struct rows *rows)
+{
+	u64 first = 0;
+	bool several = false;
+
+	for (size_t i = 0; i < rows->rows.count; i++) {
+		u64 one = rows->rows.data[i].network_namespace;
+
+		several |= first && one && one != first;
+		first = first ? first : one;
+	}
+	for (size_t i = 0; i < rows->rows.count; i++)
+		rows->rows.data[i].several_namespaces = several &&
+							rows->rows.data[i].network_namespace;
+}
+
 int rows_finish(struct rows *rows, const char *sort)
 {
 	const struct sort *order = NULL;
@@ -342,6 +359,7 @@ int rows_finish(struct rows *rows, const char *sort)
 		errnos_sort(rows->groups.data[i]);
 		err = vec_push(&rows->rows, rows->groups.data[i]->row);
 	}
+	namespaces_compare(rows);
 	if (!err && rows->rows.count)
 		qsort_r(rows->rows.data, rows->rows.count, sizeof(*rows->rows.data), row_compare,
 			(void *)order);

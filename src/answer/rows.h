@@ -57,11 +57,13 @@ struct row {
 	uint64_t max_ns;
 	uint64_t read_bytes; /* that calls and requests moved */
 	uint64_t written_bytes;
-	uint64_t with_callees_ns; /* of a function: its time and that of what it called; else 0 */
-	uint64_t connections;	  /* of rows by peer: how many there were */
+	uint64_t with_callees_ns;   /* of a function: its time and that of what it called; else 0 */
+	uint64_t connections;	    /* of rows by peer: how many there were */
+	uint64_t network_namespace; /* of rows by peer: its cookie; else 0 */
+	bool several_namespaces;    /* the peers of all rows are in more than one */
 	struct split time;
-	unsigned int
-		unknown; /* enum unknown_reason of its unknown time; 0: not told of such rows */
+	/* enum unknown_reason of its unknown time; 0: there is none, or it is not told here */
+	unsigned int unknown;
 	const struct row_errno *errnos; /* of the errors, the most frequent first */
 	size_t errnos_count;
 };

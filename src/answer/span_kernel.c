@@ -205,6 +205,36 @@ static void add_fd(struct span_builder *b, const struct kspan *k, bool has_path)
 	span_add_peer(b, k);
 }
 
+/* Adds the file at the other end of a call that moves data between two descriptors. */
+static void add_other_fd(struct span_builder *b, const struct kspan *k)
+{
+	struct kspan other = *k;
+	bool from = false;
+	const char *name;
+	s32 fd;
+
+	switch (call_native(k)) {
+	case SYSCALL_NR_sendfile: /* works on the file that it writes */
+		from = true;
+		fd = (s32)k->args[1];
+		break;
+	case SYSCALL_NR_tee:
+		fd = (s32)k->args[1];
+		break;
+	case SYSCALL_NR_splice:
+	case SYSCALL_NR_copy_file_range:
+		fd = (s32)k->args[2];
+		break;
+	default:
+		return;
+	}
+	builder_integer(b, from ? "from.fd" : "to.fd", fd);
+	other.file = (struct file_ref){0};
+	name = fd_name(b, &other, fd, k->begin_ns);
+	if (name)
+		builder_string(b, from ? "from.fd.name" : "to.fd.name", name);
+}
+
 #define ARGS_BYTES (2 * 4 * 4096 + 1024) /* two paths of octal digits, and the rest */
 
 static void syscall_attributes(struct span_builder *b, const struct kspan *k)
@@ -237,6 +267,8 @@ static void syscall_attributes(struct span_builder *b, const struct kspan *k)
 	if (paths.second)
 		builder_string(b, paths.second_key, paths.second);
 	add_fd(b, k, paths.path);
+	if (!k->open)
+		add_other_fd(b, k);
 	span_add_bytes(b, k);
 }
 

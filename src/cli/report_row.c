@@ -60,6 +60,9 @@ void row_label(const struct row *row, int columns, bool second, char *text, size
 		process_label(row, name, columns, text, size);
 	else if (row->service && strcmp(row->service, name) != 0)
 		snprintf(text, size, "%s (%s)", name, row->service);
+	else if (row->several_namespaces && !row->values[0])
+		snprintf(text, size, "%s, network namespace %" PRIu64, name,
+			 row->network_namespace);
 	else if (row->connections > 1 && !row->values[0])
 		snprintf(text, size, "%s, %" PRIu64 " connections", name, row->connections);
 	else

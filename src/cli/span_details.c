@@ -84,12 +84,27 @@ static bool returns_address(const struct span *span)
 	return false;
 }
 
+static void file_write(const struct terminal *t, const char *before, const struct attribute *name)
+{
+	fprintf(t->file, "%s<", before);
+	attribute_write(t, name);
+	putc('>', t->file);
+}
+
 /* " = -2 ENOENT  </etc/passwd>": the result of a call or request, and its file */
 static void outcome_write(const struct terminal *t, const struct span *span)
 {
 	const struct attribute *result = span_attribute_find(span, "result");
 	const struct attribute *error = span_attribute_find(span, "error.type");
 	const struct attribute *name = span_attribute_find(span, "file.path");
+	/* the second file of a call, and how it is related to the first one */
+	static const struct {
+		const char *key, *before;
+	} others[] = {{"file.path.new", " -> "},
+		      {"file.symbolic_link.target_path", " -> "},
+		      {"mount.source", " of "},
+		      {"from.fd.name", " from "},
+		      {"to.fd.name", " to "}};
 
 	if (result) {
 		fputs(" = ", t->file);
@@ -106,11 +121,11 @@ static void outcome_write(const struct terminal *t, const struct span *span)
 		fputs(" = ? begins again behind a signal", t->file);
 	if (!name)
 		name = span_attribute_find(span, "fd.name");
-	if (name) {
-		fputs("  <", t->file);
-		attribute_write(t, name);
-		putc('>', t->file);
-	}
+	if (name)
+		file_write(t, "  ", name);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (span_attribute_find(span, others[i].key))
+			file_write(t, others[i].before, span_attribute_find(span, others[i].key));
 	connection_write(t, span);
 }
 
