@@ -39,15 +39,20 @@ static bool overlaps(const struct intervals *joined, const struct unknown_of *of
 	return intervals_around(joined, in).end_ns;
 }
 
-/* Whether the time begins with the first life of the thread, whose begin was not seen. */
-static bool is_begin(const struct partial *p, const struct unknown_of *of)
+/*
+ * Whether the time begins with the first life of the thread, whose begin was not seen: it was there
+ * when the recording began, or went on behind a gap.
+ */
+static unsigned int begin_reason(const struct partial *p, const struct unknown_of *of)
 {
 	size_t at = COUNT_BEFORE(&p->lives, l, (*l)->tid < of->tid);
 	const struct life *l = at < p->lives.count ? p->lives.data[at] : NULL;
 
 	if (!of->tid)
-		return of->begin_ns <= p->from_ns;
-	return l && l->tid == of->tid && !l->born && of->begin_ns <= l->origin_ns;
+		return of->begin_ns <= p->from_ns ? UNKNOWN_begin : 0;
+	if (!l || l->tid != of->tid || l->born || of->begin_ns > l->origin_ns)
+		return 0;
+	return l->severed ? UNKNOWN_gap : UNKNOWN_begin;
 }
 
 unsigned int unknown_reasons(const struct partial *p, const struct unknown_of *of)
@@ -63,7 +68,6 @@ unsigned int unknown_reasons(const struct partial *p, const struct unknown_of *o
 		reasons |= UNKNOWN_loss;
 	if (filters & FILTER_SPANS || (of->span && filters & FILTER_CALLS))
 		reasons |= UNKNOWN_filter;
-	if (is_begin(p, of))
-		reasons |= UNKNOWN_begin;
+	reasons |= begin_reason(p, of);
 	return reasons ? reasons : UNKNOWN_untold;
 }
