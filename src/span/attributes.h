@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
 #include "base/json.h"
+#include "base/pool.h"
 #include "span/span.h"
 
 #define ATTRIBUTES_DEPTH 40 /* of values in values, that are read */
@@ -32,10 +32,10 @@ void attributes_write_exact(struct json *j, const char *key, const struct attrib
 			    size_t count);
 
 /*
- * Reads a JSON object into attributes in the arena. 0; -EINVAL if it is no object, or deeper than
+ * Reads a JSON object into attributes in the pool. 0; -EINVAL if it is no object, or deeper than
  * ATTRIBUTES_DEPTH; -ENOMEM. Leaves the outputs alone on failure.
  */
-int attributes_read(const char *text, size_t bytes, struct arena *arena,
+int attributes_read(const char *text, size_t bytes, struct pool *pool,
 		    const struct attribute **attributes, size_t *count);
 
 /* The attribute of that key, NULL if there is none. */

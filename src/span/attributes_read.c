@@ -9,7 +9,7 @@
 
 struct reading {
 	const char *at, *end;
-	struct arena *arena;
+	struct pool *pool;
 	int depth;
 };
 
@@ -128,7 +128,7 @@ static int string_read(struct reading *r, const char **text, bool *marked)
 	if (close >= r->end)
 		return -EINVAL;
 	/* an escape is never shorter than what it stands for */
-	raw = at = arena_alloc(r->arena, (size_t)(close - r->at) + 1, 1);
+	raw = at = pool_alloc(r->pool, (size_t)(close - r->at) + 1, 1);
 	if (!raw)
 		return -ENOMEM;
 	while (r->at < close) {
@@ -143,7 +143,7 @@ static int string_read(struct reading *r, const char **text, bool *marked)
 	r->at = close + 1;
 	*marked = at > raw && !*raw;
 	raw += *marked;
-	clean = arena_alloc(r->arena, 3 * (size_t)(at - raw) + 1, 1);
+	clean = pool_alloc(r->pool, 3 * (size_t)(at - raw) + 1, 1);
 	if (!clean)
 		return -ENOMEM;
 	utf8_clean(clean, raw, (size_t)(at - raw));
@@ -207,7 +207,7 @@ static int base64_digit(char c)
 
 static int bytes_read(struct reading *r, const char *text, struct attribute *a)
 {
-	char *bytes = arena_alloc(r->arena, strlen(text) + 1, 1);
+	char *bytes = pool_alloc(r->pool, strlen(text) + 1, 1);
 	uint32_t word = 0;
 	int bits = 0;
 
@@ -250,7 +250,7 @@ static int marked_read(struct reading *r, const struct attribute *inner, struct 
 /* Copies the list of nodes to an array of the value. */
 static int items_set(struct reading *r, struct node *first, size_t count, struct attribute *a)
 {
-	struct attribute *items = arena_alloc(r->arena, count, sizeof(*items));
+	struct attribute *items = pool_alloc(r->pool, count, sizeof(*items));
 
 	if (!items)
 		return -ENOMEM;
@@ -277,7 +277,7 @@ static int items_read(struct reading *r, char close, struct attribute *a)
 	int err = 0;
 
 	for (; !err && !take(r, close); count++) {
-		struct node *node = arena_alloc(r->arena, 1, sizeof(*node));
+		struct node *node = pool_alloc(r->pool, 1, sizeof(*node));
 
 		if (count && !take(r, ','))
 			return -EINVAL;
@@ -319,10 +319,10 @@ static int value_read(struct reading *r, struct attribute *a)
 	return err;
 }
 
-int attributes_read(const char *text, size_t bytes, struct arena *arena,
+int attributes_read(const char *text, size_t bytes, struct pool *pool,
 		    const struct attribute **attributes, size_t *count)
 {
-	struct reading r = {text, text + bytes, arena, 0};
+	struct reading r = {text, text + bytes, pool, 0};
 	struct attribute all = {0};
 	int err = value_read(&r, &all);
 

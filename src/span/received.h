@@ -2,7 +2,7 @@
 /*
  * Spans that other tracers sent, as plain values: what receivers hand to stores, and stores to
  * answers. All texts are UTF-8 without NUL, and never NULL. Whoever fills a batch says who owns its
- * memory: usually one arena. Times are nanoseconds since 1970.
+ * memory: usually one pool. Times are nanoseconds since 1970.
  */
 #ifndef SPAN_RECEIVED_H
 #define SPAN_RECEIVED_H

@@ -33,8 +33,8 @@ static int bytes_append(void *arg, const char *data, size_t bytes)
 	return 0;
 }
 
-/* `"key":value`, as attributes_write_exact() has it, in the arena; NULL: no memory. */
-static const char *pair_text(const struct attribute *tag, struct arena *arena, size_t *bytes)
+/* `"key":value`, as attributes_write_exact() has it, in the pool; NULL: no memory. */
+static const char *pair_text(const struct attribute *tag, struct pool *pool, size_t *bytes)
 {
 	struct bytes text = {0};
 	const struct json_sink sink = {bytes_append, &text};
@@ -44,7 +44,7 @@ static const char *pair_text(const struct attribute *tag, struct arena *arena, s
 	json_init(&j, &sink);
 	attributes_write_exact(&j, NULL, tag, 1);
 	if (json_end(&j) == 0 && !text.failed)
-		copy = arena_alloc(arena, text.count, 1);
+		copy = pool_alloc(pool, text.count, 1);
 	if (copy) {
 		*bytes = text.count - 3; /* without braces and line break */
 		memcpy(copy, text.data + 1, *bytes);
@@ -61,10 +61,10 @@ static bool is_bare_value(const char *text)
 	return *text && strlen(text) < 32 && text[strspn(text, "-+.0123456789e")] == '\0';
 }
 
-static int pattern_add(struct statement *s, const char *pair, size_t bytes, struct arena *arena,
+static int pattern_add(struct statement *s, const char *pair, size_t bytes, struct pool *pool,
 		       char behind)
 {
-	char *pattern = arena_alloc(arena, bytes + 1, 1);
+	char *pattern = pool_alloc(pool, bytes + 1, 1);
 
 	if (!pattern)
 		return -ENOMEM;
@@ -77,44 +77,44 @@ static int pattern_add(struct statement *s, const char *pair, size_t bytes, stru
 }
 
 /* A number ends at what is behind it; a string ends at its quote. */
-static int bare_add(struct statement *s, const char *pair, size_t bytes, struct arena *arena)
+static int bare_add(struct statement *s, const char *pair, size_t bytes, struct pool *pool)
 {
-	int err = pattern_add(s, pair, bytes, arena, ',');
+	int err = pattern_add(s, pair, bytes, pool, ',');
 
-	return err ? err : pattern_add(s, pair, bytes, arena, '}');
+	return err ? err : pattern_add(s, pair, bytes, pool, '}');
 }
 
-static int tag_condition(struct statement *s, const struct attribute *tag, struct arena *arena)
+static int tag_condition(struct statement *s, const struct attribute *tag, struct pool *pool)
 {
 	size_t bytes;
-	const char *pair = pair_text(tag, arena, &bytes);
+	const char *pair = pair_text(tag, pool, &bytes);
 	int err = 0;
 
 	if (!pair)
 		return -ENOMEM;
 	statement_add(s, " AND (false");
 	if (tag->type != VALUE_STRING) {
-		err = bare_add(s, pair, bytes, arena);
+		err = bare_add(s, pair, bytes, pool);
 	} else {
 		statement_add(s, " OR contains(attributes, ?) OR contains(resource, ?)");
 		statement_bind_text(s, pair, bytes);
 		statement_bind_text(s, pair, bytes);
 		if (is_bare_value(tag->string)) {
 			size_t value = strlen(tag->string), key = bytes - value - 2;
-			char *bare = arena_alloc(arena, key + value, 1);
+			char *bare = pool_alloc(pool, key + value, 1);
 
 			if (!bare)
 				return -ENOMEM;
 			memcpy(bare, pair, key);
 			memcpy(bare + key, tag->string, value);
-			err = bare_add(s, bare, key + value, arena);
+			err = bare_add(s, bare, key + value, pool);
 		}
 	}
 	statement_add(s, ")");
 	return err;
 }
 
-static int search_build(struct statement *s, const struct store_query *q, struct arena *arena)
+static int search_build(struct statement *s, const struct store_query *q, struct pool *pool)
 {
 	int err = 0;
 
@@ -134,7 +134,7 @@ static int search_build(struct statement *s, const struct store_query *q, struct
 	number_condition(s, " AND begin_ns >= ?", q->begin_from_ns);
 	number_condition(s, " AND begin_ns <= ?", q->begin_to_ns);
 	for (size_t i = 0; i < q->tags_count && !err; i++)
-		err = tag_condition(s, &q->tags[i], arena);
+		err = tag_condition(s, &q->tags[i], pool);
 	statement_add(s, " GROUP BY trace ORDER BY max(begin_ns) DESC, trace LIMIT ?");
 	statement_bind_number(s, q->limit);
 	return err;
@@ -164,8 +164,8 @@ int store_search(struct store *s, const struct store_query *query, struct store_
 {
 	const struct row_taker taker = {id_take, out, 1};
 	struct statement statement = {0};
-	struct arena arena = {0};
-	int err = search_build(&statement, query, &arena);
+	struct pool pool = {0};
+	int err = search_build(&statement, query, &pool);
 
 	if (err) {
 		statement_free(&statement);
@@ -173,12 +173,12 @@ int store_search(struct store *s, const struct store_query *query, struct store_
 	} else {
 		err = statement_ask(s, &statement, &taker, e);
 	}
-	arena_free(&arena);
+	pool_free(&pool);
 	return err;
 }
 
 struct finding {
-	struct arena *arena;
+	struct pool *pool;
 	struct received_batch *out;
 	struct map seen; /* the spans of `out` by their ids */
 	/* those of the last row, which the next one often has, too */
@@ -201,10 +201,10 @@ static bool texts_equal(struct stored_text a, struct stored_text b)
 	return a.bytes == b.bytes && (!a.bytes || memcmp(a.data, b.data, a.bytes) == 0);
 }
 
-/* A copy in the arena that ends with NUL. */
-static const char *text_keep(struct arena *arena, struct stored_text text)
+/* A copy in the pool that ends with NUL. */
+static const char *text_keep(struct pool *pool, struct stored_text text)
 {
-	char *copy = arena_alloc(arena, text.bytes + 1, 1);
+	char *copy = pool_alloc(pool, text.bytes + 1, 1);
 
 	if (copy && text.bytes)
 		memcpy(copy, text.data, text.bytes);
@@ -219,14 +219,14 @@ static int resource_take(struct finding *f, const struct row *row)
 	if (f->resource && texts_equal(text, f->resource_text) &&
 	    texts_equal(service, (struct stored_text){f->service, strlen(f->service)}))
 		return 0;
-	resource = arena_alloc(f->arena, 1, sizeof(*resource));
-	f->resource_text = (struct stored_text){text_keep(f->arena, text), text.bytes};
-	f->service = text_keep(f->arena, service);
+	resource = pool_alloc(f->pool, 1, sizeof(*resource));
+	f->resource_text = (struct stored_text){text_keep(f->pool, text), text.bytes};
+	f->service = text_keep(f->pool, service);
 	if (!resource || !f->resource_text.data || !f->service)
 		return -ENOMEM;
 	resource->service = f->service;
 	f->resource = resource;
-	return resource_text_read(text, f->arena, resource);
+	return resource_text_read(text, f->pool, resource);
 }
 
 static int scope_take(struct finding *f, const struct row *row)
@@ -236,12 +236,12 @@ static int scope_take(struct finding *f, const struct row *row)
 
 	if (f->scope && texts_equal(text, f->scope_text))
 		return 0;
-	scope = arena_alloc(f->arena, 1, sizeof(*scope));
-	f->scope_text = (struct stored_text){text_keep(f->arena, text), text.bytes};
+	scope = pool_alloc(f->pool, 1, sizeof(*scope));
+	f->scope_text = (struct stored_text){text_keep(f->pool, text), text.bytes};
 	if (!scope || !f->scope_text.data)
 		return -ENOMEM;
 	f->scope = scope;
-	return scope_text_read(text, f->arena, scope);
+	return scope_text_read(text, f->pool, scope);
 }
 
 /* 1: the span is new. */
@@ -270,20 +270,20 @@ static int span_take(void *arg, const struct row *row)
 	if (err <= 0)
 		return err;
 	span.end_ns = span.begin_ns + row_number(row, 4);
-	span.name = text_keep(f->arena, text_of(row, 6));
+	span.name = text_keep(f->pool, text_of(row, 6));
 	err = span.name ? resource_take(f, row) : -ENOMEM;
 	err = err ? err : scope_take(f, row);
-	err = err ? err : attributes_text_read(text_of(row, 9), f->arena, &span.attributes);
-	err = err ? err : rest_text_read(text_of(row, 12), f->arena, &span);
+	err = err ? err : attributes_text_read(text_of(row, 9), f->pool, &span.attributes);
+	err = err ? err : rest_text_read(text_of(row, 12), f->pool, &span);
 	span.resource = f->resource;
 	span.scope = f->scope;
 	return err ? err : vec_push(f->out, span);
 }
 
-int store_find(struct store *s, const struct store_ids *ids, struct arena *arena,
+int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
 	       struct received_batch *out, struct error *e)
 {
-	struct finding finding = {.arena = arena, .out = out};
+	struct finding finding = {.pool = pool, .out = out};
 	const struct row_taker taker = {span_take, &finding, 13};
 	struct statement statement = {0};
 	size_t before = out->count;
@@ -307,15 +307,15 @@ int store_find(struct store *s, const struct store_ids *ids, struct arena *arena
 }
 
 struct listing {
-	struct arena *arena;
+	struct pool *pool;
 	struct store_operations *out;
 };
 
 static int operation_take(void *arg, const struct row *row)
 {
 	struct listing *listing = arg;
-	struct store_operation operation = {.service = text_keep(listing->arena, text_of(row, 0)),
-					    .name = text_keep(listing->arena, text_of(row, 1)),
+	struct store_operation operation = {.service = text_keep(listing->pool, text_of(row, 0)),
+					    .name = text_keep(listing->pool, text_of(row, 1)),
 					    .kind = row_small(row, 2)};
 
 	if (!operation.service || !operation.name)
@@ -323,10 +323,10 @@ static int operation_take(void *arg, const struct row *row)
 	return vec_push(listing->out, operation);
 }
 
-int store_list(struct store *s, const char *service, struct arena *arena,
+int store_list(struct store *s, const char *service, struct pool *pool,
 	       struct store_operations *out, struct error *e)
 {
-	struct listing listing = {arena, out};
+	struct listing listing = {pool, out};
 	const struct row_taker taker = {operation_take, &listing, 3};
 	struct statement statement = {0};
 

@@ -138,9 +138,9 @@ int rest_text(struct bytes *to, const struct received_span *span)
 	return text_end(&j, to);
 }
 
-int attributes_text_read(struct stored_text text, struct arena *arena, struct received_list *list)
+int attributes_text_read(struct stored_text text, struct pool *pool, struct received_list *list)
 {
-	return attributes_read(text.data, text.bytes, arena, &list->data, &list->count);
+	return attributes_read(text.data, text.bytes, pool, &list->data, &list->count);
 }
 
 /* The keys of an object of this file. */
@@ -176,21 +176,21 @@ static struct received_list list_of(const struct received_list *object)
 	return list;
 }
 
-int resource_text_read(struct stored_text text, struct arena *arena,
+int resource_text_read(struct stored_text text, struct pool *pool,
 		       struct received_resource *resource)
 {
 	struct received_list object = {0};
-	int err = attributes_text_read(text, arena, &object);
+	int err = attributes_text_read(text, pool, &object);
 
 	if (!err)
 		resource->attributes = list_of(&object);
 	return err;
 }
 
-int scope_text_read(struct stored_text text, struct arena *arena, struct received_scope *scope)
+int scope_text_read(struct stored_text text, struct pool *pool, struct received_scope *scope)
 {
 	struct received_list object = {0};
-	int err = attributes_text_read(text, arena, &object);
+	int err = attributes_text_read(text, pool, &object);
 
 	if (err)
 		return err;
@@ -209,11 +209,11 @@ static struct received_list item_of(const struct received_list *list, size_t i)
 	return (struct received_list){.data = item->items, .count = item->count};
 }
 
-static int events_read(const struct received_list *object, struct arena *arena,
+static int events_read(const struct received_list *object, struct pool *pool,
 		       struct received_span *span)
 {
 	struct received_list list = items_of(object, "events", VALUE_ARRAY);
-	struct received_event *events = arena_alloc(arena, list.count, sizeof(*events));
+	struct received_event *events = pool_alloc(pool, list.count, sizeof(*events));
 
 	if (!events)
 		return -ENOMEM;
@@ -229,11 +229,11 @@ static int events_read(const struct received_list *object, struct arena *arena,
 	return 0;
 }
 
-static int links_read(const struct received_list *object, struct arena *arena,
+static int links_read(const struct received_list *object, struct pool *pool,
 		      struct received_span *span)
 {
 	struct received_list list = items_of(object, "links", VALUE_ARRAY);
-	struct received_link *links = arena_alloc(arena, list.count, sizeof(*links));
+	struct received_link *links = pool_alloc(pool, list.count, sizeof(*links));
 
 	if (!links)
 		return -ENOMEM;
@@ -251,10 +251,10 @@ static int links_read(const struct received_list *object, struct arena *arena,
 	return 0;
 }
 
-int rest_text_read(struct stored_text text, struct arena *arena, struct received_span *span)
+int rest_text_read(struct stored_text text, struct pool *pool, struct received_span *span)
 {
 	struct received_list object = {0};
-	int err = attributes_text_read(text, arena, &object);
+	int err = attributes_text_read(text, pool, &object);
 
 	if (err)
 		return err;
@@ -266,6 +266,6 @@ int rest_text_read(struct stored_text text, struct arena *arena, struct received
 	span->attributes.dropped = (uint32_t)number_of(&object, "dropped");
 	span->events_dropped = (uint32_t)number_of(&object, "events_dropped");
 	span->links_dropped = (uint32_t)number_of(&object, "links_dropped");
-	err = events_read(&object, arena, span);
-	return err ? err : links_read(&object, arena, span);
+	err = events_read(&object, pool, span);
+	return err ? err : links_read(&object, pool, span);
 }

@@ -15,8 +15,8 @@
 #ifndef STORE_SPAN_TEXT_H
 #define STORE_SPAN_TEXT_H
 
-#include "base/arena.h"
 #include "base/bytes.h"
+#include "base/pool.h"
 #include "span/received.h"
 
 /* Replace the contents of `to`. 0 or -ENOMEM. */
@@ -31,12 +31,12 @@ struct stored_text {
 	size_t bytes;
 };
 
-/* Read such texts again, into the arena. 0, -EINVAL or -ENOMEM. */
-int attributes_text_read(struct stored_text text, struct arena *arena, struct received_list *list);
-int resource_text_read(struct stored_text text, struct arena *arena,
+/* Read such texts again, into the pool. 0, -EINVAL or -ENOMEM. */
+int attributes_text_read(struct stored_text text, struct pool *pool, struct received_list *list);
+int resource_text_read(struct stored_text text, struct pool *pool,
 		       struct received_resource *resource);
-int scope_text_read(struct stored_text text, struct arena *arena, struct received_scope *scope);
+int scope_text_read(struct stored_text text, struct pool *pool, struct received_scope *scope);
 /* Begin and end are set already: "end_ns" replaces the end. */
-int rest_text_read(struct stored_text text, struct arena *arena, struct received_span *span);
+int rest_text_read(struct stored_text text, struct pool *pool, struct received_span *span);
 
 #endif

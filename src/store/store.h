@@ -17,8 +17,8 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/pool.h"
 #include "base/vec.h"
 #include "span/received.h"
 
@@ -71,9 +71,9 @@ int store_search(struct store *s, const struct store_query *query, struct store_
 
 /*
  * Appends all spans of the traces, by their begin; one that was sent twice once. What they point to
- * is in the arena. -ENOMEM also at the arena's limit.
+ * is in the pool. -ENOMEM also at the pool's limit.
  */
-int store_find(struct store *s, const struct store_ids *ids, struct arena *arena,
+int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
 	       struct received_batch *out, struct error *e);
 
 struct store_operation {
@@ -90,9 +90,9 @@ struct store_operations {
 
 /*
  * Appends the operations of a service, or of all (NULL), sorted by service, name and kind. Their
- * texts are in the arena.
+ * texts are in the pool.
  */
-int store_list(struct store *s, const char *service, struct arena *arena,
+int store_list(struct store *s, const char *service, struct pool *pool,
 	       struct store_operations *out, struct error *e);
 
 struct store_counts {

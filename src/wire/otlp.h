@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/pool.h"
 #include "base/vec.h"
 #include "span/received.h"
 
@@ -36,10 +36,10 @@ void otlp_walk_free(struct otlp_walk *walk);
 
 /*
  * Decodes a request and appends its spans, without rejected ones, to the batch. Whatever they point
- * to is in the arena. 0; -EPROTO as otlp_walk(); -ENOMEM, also at the limit of the arena. On
+ * to is in the pool. 0; -EPROTO as otlp_walk(); -ENOMEM, also at the limit of the pool. On
  * failure the batch has the spans that it had.
  */
-int otlp_decode(const void *data, size_t bytes, struct arena *arena, struct received_batch *out,
+int otlp_decode(const void *data, size_t bytes, struct pool *pool, struct received_batch *out,
 		struct error *e);
 
 #endif

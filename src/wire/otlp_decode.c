@@ -6,7 +6,7 @@
 #include "wire/otlp_value.h"
 
 struct decoding {
-	struct arena *arena;
+	struct pool *pool;
 	struct received_batch *out;
 	const struct received_resource *resource;
 	const struct received_scope *scope;
@@ -35,7 +35,7 @@ static uint64_t span_id_decode(struct protobuf_bytes id)
 
 static int text_decode(struct decoding *d, const struct protobuf_field *field, const char **text)
 {
-	*text = text_copy(d->arena, field->bytes);
+	*text = pool_text(d->pool, field->bytes);
 	return *text ? 0 : -ENOMEM;
 }
 
@@ -55,7 +55,7 @@ static int event_decode(struct decoding *d, struct protobuf_bytes message,
 		else if (field.number == 4)
 			event->attributes.dropped = (uint32_t)field.value;
 	}
-	return err ? err : attributes_decode(d->arena, message, 3, &event->attributes);
+	return err ? err : attributes_decode(d->pool, message, 3, &event->attributes);
 }
 
 static int link_decode(struct decoding *d, struct protobuf_bytes message,
@@ -76,14 +76,14 @@ static int link_decode(struct decoding *d, struct protobuf_bytes message,
 		else if (field.number == 5)
 			link->attributes.dropped = (uint32_t)field.value;
 	}
-	return err ? err : attributes_decode(d->arena, message, 4, &link->attributes);
+	return err ? err : attributes_decode(d->pool, message, 4, &link->attributes);
 }
 
 static int events_decode(struct decoding *d, struct protobuf_bytes message,
 			 struct received_span *span)
 {
 	size_t count = fields_count(message, 11), i = 0;
-	struct received_event *events = arena_alloc(d->arena, count, sizeof(*events));
+	struct received_event *events = pool_alloc(d->pool, count, sizeof(*events));
 	struct protobuf_field field;
 	int err = events ? 0 : -ENOMEM;
 
@@ -100,7 +100,7 @@ static int links_decode(struct decoding *d, struct protobuf_bytes message,
 			struct received_span *span)
 {
 	size_t count = fields_count(message, 13), i = 0;
-	struct received_link *links = arena_alloc(d->arena, count, sizeof(*links));
+	struct received_link *links = pool_alloc(d->pool, count, sizeof(*links));
 	struct protobuf_field field;
 	int err = links ? 0 : -ENOMEM;
 
@@ -182,7 +182,7 @@ static int span_parts_decode(struct decoding *d, struct protobuf_bytes message,
 		else if (field.number == 15)
 			err = status_decode(d, field.bytes, span);
 	}
-	err = err ? err : attributes_decode(d->arena, message, 9, &span->attributes);
+	err = err ? err : attributes_decode(d->pool, message, 9, &span->attributes);
 	err = err ? err : events_decode(d, message, span);
 	return err ? err : links_decode(d, message, span);
 }
@@ -221,13 +221,13 @@ static int scope_decode(struct decoding *d, struct protobuf_bytes message,
 		else if (field.number == 4)
 			scope->attributes.dropped = (uint32_t)field.value;
 	}
-	return err ? err : attributes_decode(d->arena, message, 3, &scope->attributes);
+	return err ? err : attributes_decode(d->pool, message, 3, &scope->attributes);
 }
 
 /* The scope may stand behind its spans, so it is decoded first. */
 static int scope_spans_decode(struct decoding *d, struct protobuf_bytes message)
 {
-	struct received_scope *scope = arena_alloc(d->arena, 1, sizeof(*scope));
+	struct received_scope *scope = pool_alloc(d->pool, 1, sizeof(*scope));
 	struct protobuf_bytes rest = message;
 	struct protobuf_field field;
 	int err = 0;
@@ -258,7 +258,7 @@ static int resource_decode(struct decoding *d, struct protobuf_bytes message,
 		if (field.number == 2)
 			resource->attributes.dropped = (uint32_t)field.value;
 	}
-	err = attributes_decode(d->arena, message, 1, &resource->attributes);
+	err = attributes_decode(d->pool, message, 1, &resource->attributes);
 	for (size_t i = 0; !err && i < resource->attributes.count; i++) {
 		const struct attribute *a = &resource->attributes.data[i];
 
@@ -270,7 +270,7 @@ static int resource_decode(struct decoding *d, struct protobuf_bytes message,
 
 static int resource_spans_decode(struct decoding *d, struct protobuf_bytes message)
 {
-	struct received_resource *resource = arena_alloc(d->arena, 1, sizeof(*resource));
+	struct received_resource *resource = pool_alloc(d->pool, 1, sizeof(*resource));
 	struct protobuf_bytes rest = message;
 	struct protobuf_field field;
 	int err = 0;
@@ -290,11 +290,11 @@ static int resource_spans_decode(struct decoding *d, struct protobuf_bytes messa
 	return err;
 }
 
-int otlp_decode(const void *data, size_t bytes, struct arena *arena, struct received_batch *out,
+int otlp_decode(const void *data, size_t bytes, struct pool *pool, struct received_batch *out,
 		struct error *e)
 {
 	struct protobuf_bytes message = {data, bytes};
-	struct decoding d = {.arena = arena, .out = out};
+	struct decoding d = {.pool = pool, .out = out};
 	size_t before = out->count;
 	struct protobuf_field field;
 	struct otlp_walk walk;

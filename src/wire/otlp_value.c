@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "wire/otlp.h"
 
-static int value_decode(struct arena *arena, struct protobuf_bytes message, struct attribute *a);
+static int value_decode(struct pool *pool, struct protobuf_bytes message, struct attribute *a);
 
 size_t fields_count(struct protobuf_bytes message, uint32_t number)
 {
@@ -19,7 +19,7 @@ size_t fields_count(struct protobuf_bytes message, uint32_t number)
 	return count;
 }
 
-const char *text_copy(struct arena *arena, struct protobuf_bytes text)
+const char *pool_text(struct pool *pool, struct protobuf_bytes text)
 {
 	size_t replaced = 0;
 	char *copy;
@@ -32,7 +32,7 @@ const char *text_copy(struct arena *arena, struct protobuf_bytes text)
 		replaced += !n;
 		i += n ? n : 1;
 	}
-	copy = arena_alloc(arena, text.len + 2 * replaced + 1, 1);
+	copy = pool_alloc(pool, text.len + 2 * replaced + 1, 1);
 	if (!copy)
 		return NULL;
 	if (replaced)
@@ -42,7 +42,7 @@ const char *text_copy(struct arena *arena, struct protobuf_bytes text)
 	return copy;
 }
 
-static int key_value_decode(struct arena *arena, struct protobuf_bytes message, struct attribute *a)
+static int key_value_decode(struct pool *pool, struct protobuf_bytes message, struct attribute *a)
 {
 	struct protobuf_field field;
 	int err = 0;
@@ -51,20 +51,20 @@ static int key_value_decode(struct arena *arena, struct protobuf_bytes message, 
 	a->type = VALUE_NONE;
 	while (!err && protobuf_next(&message, &field) > 0) {
 		if (field.number == 1) {
-			a->key = text_copy(arena, field.bytes);
+			a->key = pool_text(pool, field.bytes);
 			err = a->key ? 0 : -ENOMEM;
 		} else if (field.number == 2) {
-			err = value_decode(arena, field.bytes, a);
+			err = value_decode(pool, field.bytes, a);
 		}
 	}
 	return err;
 }
 
 /* ArrayValue and KeyValueList: a message with one repeated field. */
-static int items_decode(struct arena *arena, struct protobuf_bytes message, struct attribute *a)
+static int items_decode(struct pool *pool, struct protobuf_bytes message, struct attribute *a)
 {
 	size_t count = fields_count(message, 1), i = 0;
-	struct attribute *items = arena_alloc(arena, count, sizeof(*items));
+	struct attribute *items = pool_alloc(pool, count, sizeof(*items));
 	struct protobuf_field field;
 	int err = items ? 0 : -ENOMEM;
 
@@ -72,8 +72,8 @@ static int items_decode(struct arena *arena, struct protobuf_bytes message, stru
 		if (field.number != 1)
 			continue;
 		items[i].type = VALUE_NONE;
-		err = a->type == VALUE_MAP ? key_value_decode(arena, field.bytes, &items[i])
-					   : value_decode(arena, field.bytes, &items[i]);
+		err = a->type == VALUE_MAP ? key_value_decode(pool, field.bytes, &items[i])
+					   : value_decode(pool, field.bytes, &items[i]);
 		i++;
 	}
 	a->items = items;
@@ -81,9 +81,9 @@ static int items_decode(struct arena *arena, struct protobuf_bytes message, stru
 	return err;
 }
 
-static int bytes_decode(struct arena *arena, struct protobuf_bytes from, struct attribute *a)
+static int bytes_decode(struct pool *pool, struct protobuf_bytes from, struct attribute *a)
 {
-	char *bytes = arena_alloc(arena, from.len + 1, 1);
+	char *bytes = pool_alloc(pool, from.len + 1, 1);
 
 	if (!bytes)
 		return -ENOMEM;
@@ -94,8 +94,7 @@ static int bytes_decode(struct arena *arena, struct protobuf_bytes from, struct 
 	return 0;
 }
 
-static int field_decode(struct arena *arena, const struct protobuf_field *field,
-			struct attribute *a)
+static int field_decode(struct pool *pool, const struct protobuf_field *field, struct attribute *a)
 {
 	static const enum value_type types[] = {
 		[1] = VALUE_STRING, [2] = VALUE_BOOLEAN, [3] = VALUE_INTEGER, [4] = VALUE_REAL,
@@ -106,7 +105,7 @@ static int field_decode(struct arena *arena, const struct protobuf_field *field,
 	a->type = types[field->number];
 	switch (a->type) {
 	case VALUE_STRING:
-		a->string = text_copy(arena, field->bytes);
+		a->string = pool_text(pool, field->bytes);
 		return a->string ? 0 : -ENOMEM;
 	case VALUE_BOOLEAN:
 		a->integer = field->value != 0;
@@ -118,34 +117,34 @@ static int field_decode(struct arena *arena, const struct protobuf_field *field,
 		memcpy(&a->real, &field->value, sizeof(a->real));
 		return 0;
 	case VALUE_BYTES:
-		return bytes_decode(arena, field->bytes, a);
+		return bytes_decode(pool, field->bytes, a);
 	default:
-		return items_decode(arena, field->bytes, a);
+		return items_decode(pool, field->bytes, a);
 	}
 }
 
-static int value_decode(struct arena *arena, struct protobuf_bytes message, struct attribute *a)
+static int value_decode(struct pool *pool, struct protobuf_bytes message, struct attribute *a)
 {
 	struct protobuf_field field;
 	int err = 0;
 
 	while (!err && protobuf_next(&message, &field) > 0)
-		err = field_decode(arena, &field, a);
+		err = field_decode(pool, &field, a);
 	return err;
 }
 
-int attributes_decode(struct arena *arena, struct protobuf_bytes message, uint32_t number,
+int attributes_decode(struct pool *pool, struct protobuf_bytes message, uint32_t number,
 		      struct received_list *list)
 {
 	size_t count = fields_count(message, number), i = 0;
 	size_t kept = count < OTLP_ATTRIBUTES_MAX ? count : OTLP_ATTRIBUTES_MAX;
-	struct attribute *items = arena_alloc(arena, kept, sizeof(*items));
+	struct attribute *items = pool_alloc(pool, kept, sizeof(*items));
 	struct protobuf_field field;
 	int err = items ? 0 : -ENOMEM;
 
 	while (!err && i < kept && protobuf_next(&message, &field) > 0) {
 		if (field.number == number)
-			err = key_value_decode(arena, field.bytes, &items[i++]);
+			err = key_value_decode(pool, field.bytes, &items[i++]);
 	}
 	list->data = items;
 	list->count = kept;

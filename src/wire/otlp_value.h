@@ -3,21 +3,21 @@
 #ifndef WIRE_OTLP_VALUE_H
 #define WIRE_OTLP_VALUE_H
 
-#include "base/arena.h"
+#include "base/pool.h"
 #include "base/protobuf.h"
 #include "span/received.h"
 
 /* How many fields of that number a message has. */
 size_t fields_count(struct protobuf_bytes message, uint32_t number);
 
-/* A copy in the arena that is valid UTF-8; NULL: no memory. */
-const char *text_copy(struct arena *arena, struct protobuf_bytes text);
+/* A copy in the pool that is valid UTF-8; NULL: no memory. */
+const char *pool_text(struct pool *pool, struct protobuf_bytes text);
 
 /*
  * Decodes the repeated KeyValue of field `number`. Those behind OTLP_ATTRIBUTES_MAX are counted in
  * list->dropped, to which they are added. 0 or -ENOMEM.
  */
-int attributes_decode(struct arena *arena, struct protobuf_bytes message, uint32_t number,
+int attributes_decode(struct pool *pool, struct protobuf_bytes message, uint32_t number,
 		      struct received_list *list);
 
 #endif

@@ -24,7 +24,7 @@ static int text_append(void *arg, const char *data, size_t bytes)
 }
 
 /* Attributes of any span can be kept as text and read again. */
-static void attributes_keep(const struct received_list *list, struct arena *arena)
+static void attributes_keep(const struct received_list *list, struct pool *pool)
 {
 	static struct text text;
 	const struct json_sink sink = {text_append, &text};
@@ -37,24 +37,24 @@ static void attributes_keep(const struct received_list *list, struct arena *aren
 	attributes_write_exact(&j, NULL, list->data, list->count);
 	if (json_end(&j))
 		return;
-	if (attributes_read(text.data, text.bytes, arena, &back, &count) || count != list->count)
+	if (attributes_read(text.data, text.bytes, pool, &back, &count) || count != list->count)
 		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct received_batch batch = {0};
-	struct arena arena = {0};
+	struct pool pool = {0};
 	struct otlp_walk walk;
 	int walked = otlp_walk(data, size, &walk, NULL);
-	int decoded = otlp_decode(data, size, &arena, &batch, NULL);
+	int decoded = otlp_decode(data, size, &pool, &batch, NULL);
 
 	if (walked != decoded || (!walked && walk.spans - walk.rejected.count != batch.count))
 		abort();
 	for (size_t i = 0; i < batch.count; i++)
-		attributes_keep(&batch.data[i].attributes, &arena);
+		attributes_keep(&batch.data[i].attributes, &pool);
 	otlp_walk_free(&walk);
 	vec_free(&batch);
-	arena_free(&arena);
+	pool_free(&pool);
 	return 0;
 }

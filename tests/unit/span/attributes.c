@@ -6,7 +6,7 @@
 
 #include "tests/unit/check.h"
 
-static struct arena arena;
+static struct pool pool;
 
 static int append(void *arg, const char *data, size_t bytes)
 {
@@ -64,7 +64,7 @@ TEST(exact_text_comes_back_with_its_types)
 	char text[4096];
 
 	strcpy(text, written(all, ALL, true));
-	CHECK_EQ(attributes_read(text, strlen(text), &arena, &back, &count), 0);
+	CHECK_EQ(attributes_read(text, strlen(text), &pool, &back, &count), 0);
 	CHECK_EQ(count, ALL);
 	for (size_t i = 0; i < count; i++) {
 		CHECK_STR(back[i].key, all[i].key);
@@ -82,7 +82,7 @@ TEST(escapes_are_read)
 	const struct attribute *back;
 	size_t count;
 
-	CHECK_EQ(attributes_read(text, strlen(text), &arena, &back, &count), 0);
+	CHECK_EQ(attributes_read(text, strlen(text), &pool, &back, &count), 0);
 	CHECK_STR(back[0].key, "a\xc3\xa9\xf0\x9f\x98\x80/");
 	CHECK_STR(back[0].string, "\xef\xbf\xbdx\xef\xbf\xbd");
 }
@@ -110,13 +110,13 @@ TEST(what_is_no_object_is_refused)
 	char deep[200];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		if (attributes_read(bad[i], strlen(bad[i]), &arena, &back, &count) == 0 &&
+		if (attributes_read(bad[i], strlen(bad[i]), &pool, &back, &count) == 0 &&
 		    i + 1 < sizeof(bad) / sizeof(*bad))
 			CHECK_FAIL("%s was read", bad[i]);
 	}
 	memset(deep, '[', sizeof(deep));
 	memcpy(deep, "{\"a\":", 5);
-	CHECK_EQ(attributes_read(deep, sizeof(deep), &arena, &back, &count), -EINVAL);
+	CHECK_EQ(attributes_read(deep, sizeof(deep), &pool, &back, &count), -EINVAL);
 }
 
 /* Every cut of a text is refused, and read from memory of just its size. */
@@ -133,7 +133,7 @@ TEST(a_cut_text_is_refused)
 
 		memcpy(copy, text, cut);
 		copy = realloc(copy, cut ? cut : 1);
-		CHECK_EQ(attributes_read(copy, cut, &arena, &back, &count), -EINVAL);
+		CHECK_EQ(attributes_read(copy, cut, &pool, &back, &count), -EINVAL);
 		free(copy);
 	}
 }

@@ -10,7 +10,7 @@
 #include "wire/otlp.h"
 
 static char dir_name[64];
-static struct arena arena;
+static struct pool pool;
 
 static const char *store_path(void)
 {
@@ -78,7 +78,7 @@ static struct received_batch find(struct store *s, struct trace_id id)
 	const struct store_ids ids = {&id, 1, 1};
 	struct error e = {0};
 
-	if (store_find(s, &ids, &arena, &batch, &e))
+	if (store_find(s, &ids, &pool, &batch, &e))
 		CHECK_FAIL("%s", e.text);
 	return batch;
 }
@@ -144,7 +144,7 @@ TEST(what_is_abandoned_is_not_there)
 	append(s, &other, 1); /* from the log, once more */
 	commit(s, 20);
 	CHECK_EQ(found(s, 8), 1);
-	CHECK_EQ(store_list(s, "shop", &arena, &list, NULL), 0);
+	CHECK_EQ(store_list(s, "shop", &pool, &list, NULL), 0);
 	CHECK_EQ(list.count, 2);
 	vec_free(&list);
 	drop(s);
@@ -249,7 +249,7 @@ static struct received_batch sample_decode(void)
 	CHECK(file != NULL);
 	bytes = fread(data, 1, sizeof(data), file);
 	fclose(file);
-	CHECK_EQ(otlp_decode(data, bytes, &arena, &batch, NULL), 0);
+	CHECK_EQ(otlp_decode(data, bytes, &pool, &batch, NULL), 0);
 	return batch;
 }
 
@@ -401,7 +401,7 @@ TEST(operations_are_listed_once)
 	struct store *s = open_searched();
 	struct store_operations list = {0};
 
-	CHECK_EQ(store_list(s, NULL, &arena, &list, NULL), 0);
+	CHECK_EQ(store_list(s, NULL, &pool, &list, NULL), 0);
 	CHECK_EQ(list.count, 3);
 	CHECK_STR(list.data[0].service, "bank");
 	CHECK_EQ(list.data[0].kind, RECEIVED_CLIENT);
@@ -409,7 +409,7 @@ TEST(operations_are_listed_once)
 	list.count = 0;
 	store_close(s);
 	s = reopen();
-	CHECK_EQ(store_list(s, "shop", &arena, &list, NULL), 0);
+	CHECK_EQ(store_list(s, "shop", &pool, &list, NULL), 0);
 	CHECK_EQ(list.count, 2);
 	vec_free(&list);
 	drop(s);

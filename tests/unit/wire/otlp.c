@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "tests/unit/check.h"
 
-static struct arena arena;
+static struct pool pool;
 
 struct sample {
 	char data[4096];
@@ -32,8 +32,8 @@ static struct received_batch sample_decode(void)
 	struct sample sample;
 
 	sample_read(&sample);
-	arena_reset(&arena);
-	if (otlp_decode(sample.data, sample.bytes, &arena, &batch, &e))
+	pool_reset(&pool);
+	if (otlp_decode(sample.data, sample.bytes, &pool, &batch, &e))
 		CHECK_FAIL("%s", e.text);
 	return batch;
 }
@@ -148,9 +148,9 @@ static int both(const char *data, size_t bytes, uint64_t *spans)
 	int err, decoded;
 
 	memcpy(copy, data, bytes);
-	arena_reset(&arena);
+	pool_reset(&pool);
 	err = otlp_walk(copy, bytes, &walk, NULL);
-	decoded = otlp_decode(copy, bytes, &arena, &batch, NULL);
+	decoded = otlp_decode(copy, bytes, &pool, &batch, NULL);
 	*spans = walk.spans;
 	if (err != decoded || (!err && walk.spans - walk.rejected.count != batch.count))
 		err = -EIO;
@@ -259,8 +259,8 @@ TEST(attributes_beyond_the_limit_are_counted)
 	wrap(&b, 2);
 	wrap(&b, 2);
 	wrap(&b, 1);
-	arena_reset(&arena);
-	CHECK_EQ(otlp_decode(b.data, b.count, &arena, &batch, NULL), 0);
+	pool_reset(&pool);
+	CHECK_EQ(otlp_decode(b.data, b.count, &pool, &batch, NULL), 0);
 	CHECK_EQ(batch.data[0].attributes.count, OTLP_ATTRIBUTES_MAX);
 	CHECK_EQ(batch.data[0].attributes.dropped, 9);
 	vec_free(&batch);
@@ -303,8 +303,8 @@ TEST(texts_become_valid)
 	wrap(&b, 2);
 	wrap(&b, 2);
 	wrap(&b, 1);
-	arena_reset(&arena);
-	CHECK_EQ(otlp_decode(b.data, b.count, &arena, &batch, NULL), 0);
+	pool_reset(&pool);
+	CHECK_EQ(otlp_decode(b.data, b.count, &pool, &batch, NULL), 0);
 	CHECK_STR(batch.data[0].name, "a\xef\xbf\xbd\xef\xbf\xbd"
 				      "b");
 	vec_free(&batch);

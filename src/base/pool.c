@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/arena.h"
+#include "base/pool.h"
 
 #include <stdalign.h>
 #include <stdint.h>
@@ -9,15 +9,15 @@
 #define BLOCK_BYTES ((size_t)64 << 10)
 #define ALIGNMENT 16
 
-struct arena_block {
-	struct arena_block *next;
+struct pool_block {
+	struct pool_block *next;
 	size_t bytes, used;
 	alignas(ALIGNMENT) unsigned char data[];
 };
 
-static struct arena_block *block_add(struct arena *a, size_t bytes)
+static struct pool_block *block_add(struct pool *a, size_t bytes)
 {
-	struct arena_block *block;
+	struct pool_block *block;
 	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
 
 	if (a->limit_bytes && (size > a->limit_bytes || a->bytes > a->limit_bytes - size))
@@ -33,9 +33,9 @@ static struct arena_block *block_add(struct arena *a, size_t bytes)
 	return block;
 }
 
-void *arena_alloc(struct arena *a, size_t count, size_t size)
+void *pool_alloc(struct pool *a, size_t count, size_t size)
 {
-	struct arena_block *block = a->blocks;
+	struct pool_block *block = a->blocks;
 	size_t bytes;
 	void *piece;
 
@@ -51,14 +51,14 @@ void *arena_alloc(struct arena *a, size_t count, size_t size)
 	return memset(piece, 0, bytes);
 }
 
-void arena_reset(struct arena *a)
+void pool_reset(struct pool *a)
 {
-	struct arena_block *first = a->blocks;
+	struct pool_block *first = a->blocks;
 
 	if (!first)
 		return;
 	while (first->next) {
-		struct arena_block *next = first->next;
+		struct pool_block *next = first->next;
 
 		first->next = next->next;
 		a->bytes -= next->bytes;
@@ -67,9 +67,9 @@ void arena_reset(struct arena *a)
 	first->used = 0;
 }
 
-void arena_free(struct arena *a)
+void pool_free(struct pool *a)
 {
-	arena_reset(a);
+	pool_reset(a);
 	free(a->blocks);
 	a->blocks = NULL;
 	a->bytes = 0;

@@ -3,26 +3,26 @@
  * Memory that is given out in pieces and freed at once. Start with all zero. A limit bounds what
  * hostile input can make a reader take. Not thread-safe.
  */
-#ifndef BASE_ARENA_H
-#define BASE_ARENA_H
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
 
 #include <stddef.h>
 
-struct arena_block;
+struct pool_block;
 
-struct arena {
-	struct arena_block *blocks; /* the newest first */
-	size_t bytes;		    /* in all blocks */
-	size_t limit_bytes;	    /* of all blocks; 0: none */
+struct pool {
+	struct pool_block *blocks; /* the newest first */
+	size_t bytes;		   /* in all blocks */
+	size_t limit_bytes;	   /* of all blocks; 0: none */
 };
 
 /* Memory of `count` elements of `size` bytes, zeroed and aligned to 16; NULL if there is none. */
-void *arena_alloc(struct arena *a, size_t count, size_t size);
+void *pool_alloc(struct pool *a, size_t count, size_t size);
 
 /* Gives back all pieces, and keeps one block for the next ones. */
-void arena_reset(struct arena *a);
+void pool_reset(struct pool *a);
 
 /* Frees everything. The limit stays. */
-void arena_free(struct arena *a);
+void pool_free(struct pool *a);
 
 #endif

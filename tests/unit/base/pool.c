@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/arena.h"
+#include "base/pool.h"
 
 #include <stdint.h>
 
@@ -7,11 +7,11 @@
 
 TEST(pieces_are_zeroed_aligned_and_apart)
 {
-	struct arena a = {0};
+	struct pool a = {0};
 	unsigned char *last = NULL;
 
 	for (size_t i = 1; i < 3000; i += 7) {
-		unsigned char *piece = arena_alloc(&a, i, 3);
+		unsigned char *piece = pool_alloc(&a, i, 3);
 
 		CHECK(piece != NULL);
 		CHECK_EQ((uintptr_t)piece % 16, 0);
@@ -21,35 +21,35 @@ TEST(pieces_are_zeroed_aligned_and_apart)
 		CHECK(!last || *last == 0xff);
 		last = piece;
 	}
-	arena_free(&a);
+	pool_free(&a);
 	CHECK_EQ(a.bytes, 0);
 }
 
 TEST(memory_is_used_again_after_a_reset)
 {
-	struct arena a = {0};
+	struct pool a = {0};
 	size_t bytes;
 
-	CHECK(arena_alloc(&a, 10, 10));
+	CHECK(pool_alloc(&a, 10, 10));
 	bytes = a.bytes;
 	for (int i = 0; i < 1000; i++) {
-		CHECK(arena_alloc(&a, 1000, 10));
-		arena_reset(&a);
+		CHECK(pool_alloc(&a, 1000, 10));
+		pool_reset(&a);
 	}
 	CHECK_EQ(a.bytes, bytes);
-	arena_free(&a);
+	pool_free(&a);
 }
 
 TEST(a_limit_holds)
 {
-	struct arena a = {.limit_bytes = 1 << 20};
+	struct pool a = {.limit_bytes = 1 << 20};
 
-	CHECK(!arena_alloc(&a, SIZE_MAX / 2, 4));
-	CHECK(!arena_alloc(&a, 2 << 20, 1));
-	CHECK(arena_alloc(&a, 1 << 19, 1));
-	CHECK(!arena_alloc(&a, (1 << 19) + 1, 1));
+	CHECK(!pool_alloc(&a, SIZE_MAX / 2, 4));
+	CHECK(!pool_alloc(&a, 2 << 20, 1));
+	CHECK(pool_alloc(&a, 1 << 19, 1));
+	CHECK(!pool_alloc(&a, (1 << 19) + 1, 1));
 	CHECK(a.bytes <= 1 << 20);
-	arena_free(&a);
+	pool_free(&a);
 }
 
 TEST_MAIN()

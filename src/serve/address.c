@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+/* Splits "HOST:PORT" and "[HOST]:PORT"; the port may be missing. */
+static bool split(const char *text, char host[64], const char **port)
+{
+	const char *end;
+
+	if (*text == '[') {
+		end = strchr(++text, ']');
+		if (!end || (end[1] && end[1] != ':'))
+			return false;
+		*port = end[1] ? end + 2 : NULL;
+	} else {
+		end = text + strcspn(text, ":");
+		*port = *end ? end + 1 : NULL;
+	}
+	if (end - text >= 64)
+		return false;
+	memcpy(host, text, (size_t)(end - text));
+	host[end - text] = '\0';
+	return !*port || (**port && strspn(*port, "0123456789") == strlen(*port));
+}
+
+static bool host_parse(const char *host, union address *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (strcmp(host, "localhost") == 0)
+		host = "127.0.0.1";
+	if (inet_pton(AF_INET, host, &out->v4.sin_addr) == 1) {
+		out->any.sa_family = AF_INET;
+		return true;
+	}
+	out->any.sa_family = AF_INET6;
+	return inet_pton(AF_INET6, host, &out->v6.sin6_addr) == 1;
+}
+
+static bool is_local(const union address *address)
+{
+	if (address->any.sa_family == AF_INET)
+		return ntohl(address->v4.sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
+}
+
+bool host_is_local(const char *host)
+{
+	union address address;
+	const char *port;
+	char name[64];
+
+	return host && split(host, name, &port) && host_parse(name, &address) && is_local(&address);
+}
+
+static int address_parse(const char *text, union address *out, struct error *e)
+{
+	const char *port;
+	char host[64];
+	unsigned long number;
+
+	if (!split(text, host, &port) || !port || !host_parse(host, out))
+		return error_misuse(
+			e, "'%s' is no address: write 127.0.0.1:PORT, [::1]:PORT or off", text);
+	number = strtoul(port, NULL, 10);
+	if (number > 65535)
+		return error_misuse(e, "the port of '%s' is too large", text);
+	if (!is_local(out))
+		return error_misuse(e,
+				    "'%s' can be reached from other hosts, and there is no access "
+				    "control yet: use 127.0.0.1 or [::1]",
+				    text);
+	/* both have the port at the same place */
+	out->v4.sin_port = htons((uint16_t)number);
+	return 0;
+}
+
+static void address_format(int fd, char text[SERVE_ADDRESS_BYTES])
+{
+	union address address = {0};
+	socklen_t size = sizeof(address);
+	char host[INET6_ADDRSTRLEN] = "";
+	bool v6;
+
+	getsockname(fd, &address.any, &size);
+	v6 = address.any.sa_family == AF_INET6;
+	inet_ntop(address.any.sa_family,
+		  v6 ? (void *)&address.v6.sin6_addr : (void *)&address.v4.sin_addr, host,
+		  sizeof(host));
+	snprintf(text, SERVE_ADDRESS_BYTES, v6 ? "[%s]:%u" : "%s:%u", host,
+		 ntohs(address.v4.sin_port));
+}
+
+int address_listen(const char *address, int *out, char text[SERVE_ADDRESS_BYTES], struct error *e)
+{
+	union address parsed;
+	const int yes = 1;
+	int fd, err = address_parse(address, &parsed, e);
+
+	if (err)
+		return err;
+	fd = socket(parsed.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return error_set(e, errno, "cannot listen at %s", address);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (bind(fd, &parsed.any,
+		 parsed.any.sa_family == AF_INET ? sizeof(parsed.v4) : sizeof(parsed.v6)) ||
+	    listen(fd, 511)) {
+		err = error_set(e, errno, "cannot listen at %s", address);
+		close(fd);
+		return err;
+	}
+	address_format(fd, text);
+	*out = fd;
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers to requests over HTTP. */
+#ifndef SERVE_ANSWER_H
+#define SERVE_ANSWER_H
+
+#include <microhttpd.h>
+
+#include "base/bytes.h"
+#include "base/json.h"
+
+/* A document that grows. */
+void json_init_bytes(struct json *j, struct bytes *to);
+
+/*
+ * Answers with a body, which it takes over and leaves empty. Answers 429 and 503 ask to try again.
+ * MHD_NO if the connection is to be closed.
+ */
+enum MHD_Result answer_send(struct MHD_Connection *connection, unsigned int status,
+			    const char *type, struct bytes *body);
+
+/* Answers with a line of text. */
+enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
+			    const char *text);
+
+/* The header of a request; NULL if it has none. */
+const char *request_header(struct MHD_Connection *connection, const char *name);
+
+#endif

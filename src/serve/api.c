@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/api.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "serve/address.h"
+#include "serve/answer.h"
+#include "serve/route.h"
+
+#define THREADS 4
+#define CONNECTIONS_MAX 512
+#define IDLE_SECONDS 30
+#define ANSWER_BYTES_MAX ((size_t)256 << 20) /* spans of one answer */
+#define JSON_TYPE "application/json"
+
+struct api {
+	struct MHD_Daemon *daemon;
+	struct api_source source;
+};
+
+const char *query_value(const struct query *q, const char *name)
+{
+	const char *value = MHD_lookup_connection_value(q->connection, MHD_GET_ARGUMENT_KIND, name);
+
+	return value && *value ? value : NULL;
+}
+
+bool trace_id_parse(const char *text, struct trace_id *id)
+{
+	size_t digits = strlen(text);
+
+	if (digits < 1 || digits > 32 || strspn(text, "0123456789abcdefABCDEF") != digits)
+		return false;
+	*id = (struct trace_id){0};
+	for (; *text; text++) {
+		uint64_t digit = (uint64_t)(*text <= '9' ? *text - '0' : (*text | 32) - 'a' + 10);
+
+		id->high = id->high << 4 | id->low >> 60;
+		id->low = id->low << 4 | digit;
+	}
+	return true;
+}
+
+void trace_id_text(char text[TRACE_ID_BYTES], struct trace_id id)
+{
+	snprintf(text, TRACE_ID_BYTES, "%016" PRIx64 "%016" PRIx64, id.high, id.low);
+}
+
+void span_id_text(char text[SPAN_ID_BYTES], uint64_t id)
+{
+	snprintf(text, SPAN_ID_BYTES, "%016" PRIx64, id);
+}
+
+int trace_find(struct query *q, struct trace_id id, struct received_batch *out)
+{
+	const struct store_ids ids = {&id, 1, 1};
+	int err = store_find(q->source->store, &ids, q->pool, out, q->e);
+
+	return err ? err : out->count ? 0 : -ENOENT;
+}
+
+/* Whether a path is that of a route; `word` gets what "*" stands for, which may have slashes. */
+static bool path_matches(const char *route, const char *path, char *word, size_t size)
+{
+	const char *star = strchr(route, '*');
+	size_t before = star ? (size_t)(star - route) : 0, length;
+
+	if (!star)
+		return strcmp(route, path) == 0;
+	if (strncmp(route, path, before) != 0)
+		return false;
+	path += before;
+	length = strlen(path);
+	if (length <= strlen(star + 1) || length - strlen(star + 1) >= size)
+		return false;
+	length -= strlen(star + 1);
+	if (strcmp(path + length, star + 1) != 0)
+		return false;
+	memcpy(word, path, length);
+	word[length] = '\0';
+	return true;
+}
+
+static const struct route *route_find(const char *path, char *word, size_t size)
+{
+	static const struct route *const tables[] = {own_routes, jaeger_routes};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		for (const struct route *route = tables[i]; route->path; route++) {
+			if (path_matches(route->path, path, word, size))
+				return route;
+		}
+	}
+	return NULL;
+}
+
+static enum MHD_Result query_answer(struct api *a, struct MHD_Connection *connection,
+				    const struct route *route, const char *word)
+{
+	struct pool pool = {.limit_bytes = ANSWER_BYTES_MAX};
+	struct bytes body = {0};
+	struct error e = {0};
+	struct query q = {connection, &a->source, word, &pool, &body, &e};
+	int status = route->answer(&q);
+
+	pool_free(&pool);
+	if (status > 0 && !body.failed)
+		return answer_send(connection, (unsigned int)status, JSON_TYPE, &body);
+	bytes_free(&body);
+	if (status == -ENOMEM || body.failed)
+		return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				   "the answer takes too much memory: ask for less");
+	return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, e.text);
+}
+
+static enum MHD_Result query_take(void *arg, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *bytes, void **state)
+{
+	static int known;
+	const struct route *route;
+	char word[1024] = "";
+
+	if (!*state) {
+		*state = &known;
+		return MHD_YES;
+	}
+	if (*bytes) { /* a body, which no query has */
+		*bytes = 0;
+		return MHD_YES;
+	}
+	if (!host_is_local(request_header(connection, "Host")))
+		return answer_text(connection, MHD_HTTP_FORBIDDEN,
+				   "the Host of the request is no name of this host");
+	route = route_find(url, word, sizeof(word));
+	if (!route)
+		return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such path");
+	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+				   "only GET is answered here");
+	return query_answer(arg, connection, route, word);
+}
+
+int api_start(int fd, const struct api_source *source, struct api **out)
+{
+	struct api *a = calloc(1, sizeof(*a));
+
+	if (!a) {
+		close(fd);
+		return -ENOMEM;
+	}
+	a->source = *source;
+	a->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, query_take, a,
+				     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
+				     THREADS, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+				     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_END);
+	if (!a->daemon) {
+		close(fd);
+		free(a);
+		return -EIO;
+	}
+	*out = a;
+	return 0;
+}
+
+void api_stop(struct api *a)
+{
+	if (!a)
+		return;
+	MHD_stop_daemon(a->daemon);
+	free(a);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The query API over HTTP: fathom's own, and Jaeger's. */
+#ifndef SERVE_API_H
+#define SERVE_API_H
+
+#include "base/error.h"
+#include "log/log.h"
+#include "serve/counts.h"
+#include "store/store.h"
+
+struct api;
+
+/* What the API shows; all of it outlives the API. */
+struct api_source {
+	struct log *log;
+	struct store *store;
+	struct counts *counts;
+};
+
+/* Takes over the listening socket, also on failure. */
+int api_start(int fd, const struct api_source *source, struct api **out);
+
+/* NULL is allowed. */
+void api_stop(struct api *a);
+
+#endif

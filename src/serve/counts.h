@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happened so far, counted where it happens, by any thread. */
+#ifndef SERVE_COUNTS_H
+#define SERVE_COUNTS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct counts {
+	atomic_uint_fast64_t requests_accepted;
+	atomic_uint_fast64_t requests_refused;
+	atomic_uint_fast64_t spans_accepted; /* acknowledged */
+	atomic_uint_fast64_t spans_rejected; /* without an id, in requests that were accepted */
+	atomic_uint_fast64_t spans_stored;
+	atomic_uint_fast64_t entries_bad;    /* of the log, that cannot be decoded */
+	atomic_uint_fast64_t log_lost_bytes; /* that the loader found damaged */
+	atomic_uint_fast64_t store_failures; /* after which the loader tried again */
+};
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spans as Jaeger's query API shows them. */
+#ifndef SERVE_JAEGER_H
+#define SERVE_JAEGER_H
+
+#include "base/json.h"
+#include "span/received.h"
+#include "store/store.h"
+
+/*
+ * Writes the traces of an answer, in the order of the ids: an array of objects with spans and their
+ * processes. Spans of a trace keep their order.
+ */
+void jaeger_traces_write(struct json *j, const struct received_batch *batch,
+			 const struct store_ids *ids);
+
+#endif

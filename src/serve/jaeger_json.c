@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "serve/answer.h"
+#include "serve/jaeger.h"
+#include "serve/route.h"
+#include "span/attributes.h"
+
+static void tag_begin(struct json *j, const char *key, const char *type)
+{
+	json_object_begin(j, NULL);
+	json_string(j, "key", key);
+	json_string(j, "type", type);
+}
+
+static void string_tag(struct json *j, const char *key, const char *value)
+{
+	tag_begin(j, key, "string");
+	json_string(j, "value", value);
+	json_object_end(j);
+}
+
+/* Arrays and maps are JSON in a string. */
+static void nested_tag(struct json *j, const struct attribute *a)
+{
+	struct attribute bare = *a;
+	struct bytes text = {0};
+	struct json inner;
+
+	bare.key = NULL;
+	json_init_bytes(&inner, &text);
+	attribute_write_json(&inner, &bare);
+	if (json_end(&inner) == 0 && text.count) {
+		text.data[text.count - 1] = '\0';
+		string_tag(j, a->key, (const char *)text.data);
+	}
+	bytes_free(&text);
+}
+
+static void attribute_tag(struct json *j, const struct attribute *a)
+{
+	static const char *const types[] = {[VALUE_STRING] = "string",
+					    [VALUE_INTEGER] = "int64",
+					    [VALUE_REAL] = "float64",
+					    [VALUE_BOOLEAN] = "bool",
+					    [VALUE_BYTES] = "binary"};
+	struct attribute value = *a;
+
+	if (a->type == VALUE_NONE) {
+		string_tag(j, a->key, "");
+		return;
+	}
+	if (a->type == VALUE_ARRAY || a->type == VALUE_MAP) {
+		nested_tag(j, a);
+		return;
+	}
+	tag_begin(j, a->key, types[a->type]);
+	value.key = "value";
+	attribute_write_json(j, &value);
+	json_object_end(j);
+}
+
+static void list_tags(struct json *j, const struct received_list *list, const char *left_out)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (!left_out || strcmp(list->data[i].key, left_out) != 0)
+			attribute_tag(j, &list->data[i]);
+	}
+}
+
+/* Tags in which Jaeger keeps what OTLP has fields for. */
+static void field_tags(struct json *j, const struct received_span *span)
+{
+	if (span->kind)
+		string_tag(j, "span.kind", received_kind_name(span->kind));
+	if (span->status)
+		string_tag(j, "otel.status_code", span->status == RECEIVED_ERROR ? "ERROR" : "OK");
+	if (span->status == RECEIVED_ERROR) {
+		tag_begin(j, "error", "bool");
+		json_bool(j, "value", true);
+		json_object_end(j);
+	}
+	if (*span->status_text)
+		string_tag(j, "otel.status_description", span->status_text);
+	if (*span->scope->name)
+		string_tag(j, "otel.scope.name", span->scope->name);
+	if (*span->scope->version)
+		string_tag(j, "otel.scope.version", span->scope->version);
+	if (*span->trace_state)
+		string_tag(j, "w3c.tracestate", span->trace_state);
+}
+
+static void reference_write(struct json *j, const char *type, struct trace_id trace, uint64_t id)
+{
+	char trace_text[TRACE_ID_BYTES], id_text[SPAN_ID_BYTES];
+
+	trace_id_text(trace_text, trace);
+	span_id_text(id_text, id);
+	json_object_begin(j, NULL);
+	json_string(j, "refType", type);
+	json_string(j, "traceID", trace_text);
+	json_string(j, "spanID", id_text);
+	json_object_end(j);
+}
+
+static void references_write(struct json *j, const struct received_span *span)
+{
+	json_array_begin(j, "references");
+	if (span->parent_id)
+		reference_write(j, "CHILD_OF", span->trace, span->parent_id);
+	for (size_t i = 0; i < span->links_count; i++)
+		reference_write(j, "FOLLOWS_FROM", span->links[i].trace, span->links[i].span_id);
+	json_array_end(j);
+}
+
+static void logs_write(struct json *j, const struct received_span *span)
+{
+	json_array_begin(j, "logs");
+	for (size_t i = 0; i < span->events_count; i++) {
+		const struct received_event *event = &span->events[i];
+
+		json_object_begin(j, NULL);
+		json_u64(j, "timestamp", event->time_ns / 1000);
+		json_array_begin(j, "fields");
+		if (*event->name)
+			string_tag(j, "event", event->name);
+		list_tags(j, &event->attributes, NULL);
+		json_array_end(j);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void span_write(struct json *j, const struct received_span *span, size_t process)
+{
+	char trace[TRACE_ID_BYTES], id[SPAN_ID_BYTES], name[24];
+
+	trace_id_text(trace, span->trace);
+	span_id_text(id, span->span_id);
+	snprintf(name, sizeof(name), "p%zu", process + 1);
+	json_object_begin(j, NULL);
+	json_string(j, "traceID", trace);
+	json_string(j, "spanID", id);
+	json_string(j, "operationName", span->name);
+	references_write(j, span);
+	json_u64(j, "startTime", span->begin_ns / 1000);
+	json_u64(j, "duration", received_duration_ns(span) / 1000);
+	json_array_begin(j, "tags");
+	list_tags(j, &span->attributes, NULL);
+	field_tags(j, span);
+	json_array_end(j);
+	logs_write(j, span);
+	json_string(j, "processID", name);
+	json_null(j, "warnings");
+	json_object_end(j);
+}
+
+static void process_write(struct json *j, const struct received_resource *resource, size_t process)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "p%zu", process + 1);
+	json_object_begin(j, name);
+	json_string(j, "serviceName", resource->service);
+	json_array_begin(j, "tags");
+	list_tags(j, &resource->attributes, "service.name");
+	json_array_end(j);
+	json_object_end(j);
+}
+
+/* The resources of a trace, in the order in which its spans have them. */
+typedef VEC(const struct received_resource *) resource_list;
+
+static bool resources_equal(const struct received_resource *a, const struct received_resource *b)
+{
+	if (a == b)
+		return true;
+	if (strcmp(a->service, b->service) != 0 || a->attributes.count != b->attributes.count)
+		return false;
+	for (size_t i = 0; i < a->attributes.count; i++) {
+		const struct attribute *x = &a->attributes.data[i], *y = &b->attributes.data[i];
+
+		if (strcmp(x->key, y->key) != 0 || x->type != y->type || x->integer != y->integer ||
+		    x->real != y->real || x->items != y->items ||
+		    (x->type == VALUE_STRING && strcmp(x->string, y->string) != 0))
+			return false;
+	}
+	return true;
+}
+
+/* The number of the resource; one that is new is added. */
+static size_t process_of(resource_list *list, const struct received_resource *resource)
+{
+	/* the newest first: spans of a program follow each other */
+	for (size_t i = list->count; i-- > 0;) {
+		if (resources_equal(list->data[i], resource))
+			return i;
+	}
+	return vec_push(list, resource) ? 0 : list->count - 1;
+}
+
+static bool id_equals(struct trace_id a, struct trace_id b)
+{
+	return a.high == b.high && a.low == b.low;
+}
+
+static void trace_write(struct json *j, const struct received_batch *batch, struct trace_id id)
+{
+	resource_list resources = {0};
+	char text[TRACE_ID_BYTES];
+
+	trace_id_text(text, id);
+	json_object_begin(j, NULL);
+	json_string(j, "traceID", text);
+	json_array_begin_lines(j, "spans");
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct received_span *span = &batch->data[i];
+
+		if (id_equals(span->trace, id))
+			span_write(j, span, process_of(&resources, span->resource));
+	}
+	json_array_end(j);
+	json_object_begin(j, "processes");
+	for (size_t i = 0; i < resources.count; i++)
+		process_write(j, resources.data[i], i);
+	json_object_end(j);
+	json_null(j, "warnings");
+	json_object_end(j);
+	vec_free(&resources);
+}
+
+void jaeger_traces_write(struct json *j, const struct received_batch *batch,
+			 const struct store_ids *ids)
+{
+	for (size_t i = 0; i < ids->count; i++)
+		trace_write(j, batch, ids->data[i]);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fathom's own query API, /api/v1. */
+#include <errno.h>
+
+#include "serve/answer.h"
+#include "serve/route.h"
+#include "span/attributes.h"
+
+static void received_write(struct json *j, const struct counts *counts)
+{
+	json_object_begin(j, "received");
+	json_u64(j, "requests", atomic_load(&counts->requests_accepted));
+	json_u64(j, "requests_refused", atomic_load(&counts->requests_refused));
+	json_u64(j, "spans", atomic_load(&counts->spans_accepted));
+	json_u64(j, "spans_rejected", atomic_load(&counts->spans_rejected));
+	json_object_end(j);
+}
+
+static void log_write(struct json *j, struct log *log, const struct counts *counts)
+{
+	const struct log_status status = log_status(log);
+
+	json_object_begin(j, "log");
+	json_u64(j, "begin", status.begin);
+	json_u64(j, "end", status.end);
+	json_u64(j, "synced", status.synced);
+	json_u64(j, "syncs", status.syncs);
+	json_u64(j, "cut_bytes", status.cut_bytes);
+	json_u64(j, "lost_bytes", atomic_load(&counts->log_lost_bytes));
+	json_u64(j, "entries_bad", atomic_load(&counts->entries_bad));
+	json_object_end(j);
+}
+
+static int status_answer(struct query *q)
+{
+	const struct counts *counts = q->source->counts;
+	uint64_t position = store_position(q->source->store);
+	uint64_t synced = log_status(q->source->log).synced;
+	struct store_counts stored = {0};
+	int err = store_count(q->source->store, &stored, q->e);
+	struct json j;
+
+	json_init_bytes(&j, q->body);
+	json_object_begin(&j, NULL);
+	json_u64(&j, "version", 1);
+	json_string(&j, "state", err ? "store failed" : synced > position ? "loading" : "ok");
+	received_write(&j, counts);
+	log_write(&j, q->source->log, counts);
+	json_object_begin(&j, "store");
+	json_u64(&j, "position", position);
+	json_u64(&j, "behind_bytes", synced > position ? synced - position : 0);
+	json_u64(&j, "spans", stored.spans);
+	json_u64(&j, "bytes", stored.bytes);
+	json_u64(&j, "failures", atomic_load(&counts->store_failures));
+	json_object_end(&j);
+	json_object_end(&j);
+	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
+}
+
+static void list_write(struct json *j, const struct received_list *list)
+{
+	attributes_write_json(j, "attributes", list->data, list->count);
+	if (list->dropped)
+		json_u64(j, "dropped", list->dropped);
+}
+
+static void events_write(struct json *j, const struct received_span *span)
+{
+	json_array_begin(j, "events");
+	for (size_t i = 0; i < span->events_count; i++) {
+		json_object_begin(j, NULL);
+		json_u64(j, "time_ns", span->events[i].time_ns);
+		json_string(j, "name", span->events[i].name);
+		list_write(j, &span->events[i].attributes);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	if (span->events_dropped)
+		json_u64(j, "events_dropped", span->events_dropped);
+}
+
+static void links_write(struct json *j, const struct received_span *span)
+{
+	json_array_begin(j, "links");
+	for (size_t i = 0; i < span->links_count; i++) {
+		const struct received_link *link = &span->links[i];
+		char trace[TRACE_ID_BYTES], id[SPAN_ID_BYTES];
+
+		trace_id_text(trace, link->trace);
+		span_id_text(id, link->span_id);
+		json_object_begin(j, NULL);
+		json_string(j, "trace_id", trace);
+		json_string(j, "span_id", id);
+		if (*link->trace_state)
+			json_string(j, "trace_state", link->trace_state);
+		list_write(j, &link->attributes);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	if (span->links_dropped)
+		json_u64(j, "links_dropped", span->links_dropped);
+}
+
+static void origin_write(struct json *j, const struct received_span *span)
+{
+	json_string(j, "service", span->resource->service);
+	json_object_begin(j, "resource");
+	list_write(j, &span->resource->attributes);
+	json_object_end(j);
+	json_object_begin(j, "scope");
+	json_string(j, "name", span->scope->name);
+	json_string(j, "version", span->scope->version);
+	list_write(j, &span->scope->attributes);
+	json_object_end(j);
+}
+
+static void span_write(struct json *j, const struct received_span *span)
+{
+	static const char *const states[] = {"unset", "ok", "error"};
+	char trace[TRACE_ID_BYTES], id[SPAN_ID_BYTES], parent[SPAN_ID_BYTES];
+
+	trace_id_text(trace, span->trace);
+	span_id_text(id, span->span_id);
+	span_id_text(parent, span->parent_id);
+	json_object_begin(j, NULL);
+	json_string(j, "trace_id", trace);
+	json_string(j, "span_id", id);
+	if (span->parent_id)
+		json_string(j, "parent_id", parent);
+	json_string(j, "name", span->name);
+	json_string(j, "kind", received_kind_name(span->kind));
+	json_u64(j, "begin_unix_ns", span->begin_ns);
+	json_u64(j, "end_unix_ns", span->end_ns);
+	json_string(j, "status", states[span->status <= RECEIVED_ERROR ? span->status : 0]);
+	if (*span->status_text)
+		json_string(j, "status_message", span->status_text);
+	if (*span->trace_state)
+		json_string(j, "trace_state", span->trace_state);
+	origin_write(j, span);
+	list_write(j, &span->attributes);
+	events_write(j, span);
+	links_write(j, span);
+	json_object_end(j);
+}
+
+static int error_answer(struct query *q, int status, const char *why)
+{
+	struct json j;
+
+	json_init_bytes(&j, q->body);
+	json_object_begin(&j, NULL);
+	json_u64(&j, "version", 1);
+	json_string(&j, "error", why);
+	json_object_end(&j);
+	return json_end(&j) ? -ENOMEM : status;
+}
+
+static int trace_answer(struct query *q)
+{
+	struct received_batch batch = {0};
+	char text[TRACE_ID_BYTES];
+	struct trace_id id;
+	struct json j;
+	int err;
+
+	if (!trace_id_parse(q->word, &id))
+		return error_answer(q, MHD_HTTP_BAD_REQUEST, "a trace id has 1 to 32 hex digits");
+	err = trace_find(q, id, &batch);
+	if (err) {
+		vec_free(&batch);
+		return err == -ENOENT
+			       ? error_answer(q, MHD_HTTP_NOT_FOUND, "no span has this trace id")
+			       : err;
+	}
+	trace_id_text(text, id);
+	json_init_bytes(&j, q->body);
+	json_object_begin(&j, NULL);
+	json_u64(&j, "version", 1);
+	json_string(&j, "trace_id", text);
+	json_array_begin_lines(&j, "spans");
+	for (size_t i = 0; i < batch.count; i++)
+		span_write(&j, &batch.data[i]);
+	json_array_end(&j);
+	json_object_end(&j);
+	vec_free(&batch);
+	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
+}
+
+const struct route own_routes[] = {
+	{"/api/v1/status", status_answer}, {"/api/v1/traces/*", trace_answer}, {0}};

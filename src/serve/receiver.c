@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/receiver.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "serve/address.h"
+#include "serve/answer.h"
+#include "serve/body.h"
+#include "serve/entry.h"
+#include "wire/otlp.h"
+
+#define CONNECTIONS_MAX 512
+#define REQUEST_SECONDS 30
+#define PENDING_BYTES_MAX ((size_t)128 << 20) /* bodies of all requests under way */
+
+/* Codes of google.rpc.Status. */
+enum {
+	CODE_INVALID_ARGUMENT = 3,
+	CODE_RESOURCE_EXHAUSTED = 8,
+	CODE_UNIMPLEMENTED = 12,
+	CODE_UNAVAILABLE = 14
+};
+
+struct request {
+	struct MHD_Connection *connection;
+	struct request *next; /* that waits for the same sync */
+	struct body body;
+	size_t counted; /* of the body, in receiver.pending_bytes */
+	uint64_t spans, rejected;
+	uint64_t end; /* of its entry in the log; 0: not appended */
+	bool synced;
+	/* 0, or the answer of a request that is refused; the rest of its body is passed over */
+	unsigned int status;
+	int code;
+	char why[ERROR_TEXT_BYTES];
+};
+
+struct receiver {
+	struct MHD_Daemon *daemon;
+	struct log *log;
+	struct loader *loader;
+	struct counts *counts;
+	struct bytes entry;
+	size_t pending_bytes;
+	pthread_t syncer;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct request *waiting; /* appended, not synced */
+	bool stopping;
+};
+
+static void refuse(struct request *q, unsigned int status, int code, const char *why)
+{
+	if (q->status)
+		return;
+	q->status = status;
+	q->code = code;
+	snprintf(q->why, sizeof(q->why), "%s", why);
+}
+
+static bool type_is(const char *type, const char *wanted)
+{
+	size_t n = strlen(wanted);
+
+	return type && strncasecmp(type, wanted, n) == 0 && strchr("; \t", type[n]);
+}
+
+static void request_check(struct request *q, const char *url, const char *method)
+{
+	const char *type = request_header(q->connection, "Content-Type");
+	const char *encoding = request_header(q->connection, "Content-Encoding");
+	bool is_gzip = encoding && strcasecmp(encoding, "gzip") == 0;
+
+	body_begin(&q->body, BODY_BYTES_MAX, is_gzip);
+	if (!host_is_local(request_header(q->connection, "Host")))
+		refuse(q, MHD_HTTP_FORBIDDEN, CODE_INVALID_ARGUMENT,
+		       "the Host of the request is no name of this host");
+	else if (strcmp(url, "/v1/traces") != 0)
+		refuse(q, MHD_HTTP_NOT_FOUND, CODE_UNIMPLEMENTED,
+		       "only spans are received, at /v1/traces");
+	else if (strcmp(method, "POST") != 0)
+		refuse(q, MHD_HTTP_METHOD_NOT_ALLOWED, CODE_UNIMPLEMENTED, "spans come by POST");
+	else if (!type_is(type, "application/x-protobuf"))
+		refuse(q, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, CODE_INVALID_ARGUMENT,
+		       "the content type must be application/x-protobuf");
+	else if (encoding && !is_gzip && strcasecmp(encoding, "identity") != 0)
+		refuse(q, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, CODE_INVALID_ARGUMENT,
+		       "the content encoding must be gzip or identity");
+}
+
+/* Counts the memory of a body: the limit is for all requests under way. */
+static void pending_count(struct receiver *r, struct request *q)
+{
+	r->pending_bytes += q->body.bytes.capacity - q->counted;
+	q->counted = q->body.bytes.capacity;
+	if (r->pending_bytes > PENDING_BYTES_MAX)
+		refuse(q, MHD_HTTP_TOO_MANY_REQUESTS, CODE_UNAVAILABLE,
+		       "too many requests are under way");
+}
+
+static void body_drop(struct receiver *r, struct request *q)
+{
+	r->pending_bytes -= q->counted;
+	q->counted = 0;
+	body_free(&q->body);
+}
+
+static void piece_take(struct receiver *r, struct request *q, const char *data, size_t bytes)
+{
+	int err;
+
+	if (q->status)
+		return;
+	err = body_add(&q->body, data, bytes);
+	if (err == -EFBIG)
+		refuse(q, MHD_HTTP_CONTENT_TOO_LARGE, CODE_RESOURCE_EXHAUSTED,
+		       "the request has more than 16 MB after decompression");
+	else if (err == -EBADMSG)
+		refuse(q, MHD_HTTP_BAD_REQUEST, CODE_INVALID_ARGUMENT, "the body is no gzip");
+	else if (err)
+		refuse(q, MHD_HTTP_SERVICE_UNAVAILABLE, CODE_UNAVAILABLE, "out of memory");
+	pending_count(r, q);
+	if (q->status)
+		body_drop(r, q);
+}
+
+static void append_refuse(struct request *q, int err)
+{
+	if (err == -ENOSPC || err == -EDQUOT)
+		refuse(q, MHD_HTTP_TOO_MANY_REQUESTS, CODE_UNAVAILABLE, "the disk is full");
+	else
+		refuse(q, MHD_HTTP_SERVICE_UNAVAILABLE, CODE_UNAVAILABLE,
+		       "the log cannot be written");
+}
+
+static void body_append(struct receiver *r, struct request *q)
+{
+	const struct bytes *body = &q->body.bytes;
+	struct log_part part;
+	int err = entry_encode(&r->entry, ENTRY_OTLP_PROTOBUF, body->data, body->count);
+
+	part = (struct log_part){r->entry.data, r->entry.count};
+	err = err ? err : log_append(r->log, &part, 1, &q->end);
+	if (err)
+		append_refuse(q, err);
+}
+
+/* The body is whole: it is checked, and appended to the log. */
+static void body_take(struct receiver *r, struct request *q)
+{
+	struct otlp_walk walk = {0};
+	struct error e = {0};
+	int err = 0;
+
+	if (!q->status && body_finish(&q->body))
+		refuse(q, MHD_HTTP_BAD_REQUEST, CODE_INVALID_ARGUMENT, "the gzip is cut");
+	if (!q->status) {
+		err = otlp_walk(q->body.bytes.data, q->body.bytes.count, &walk, &e);
+		q->spans = walk.spans;
+		q->rejected = walk.rejected.count;
+		otlp_walk_free(&walk);
+	}
+	if (err == -ENOMEM)
+		refuse(q, MHD_HTTP_SERVICE_UNAVAILABLE, CODE_UNAVAILABLE, "out of memory");
+	else if (err)
+		refuse(q, MHD_HTTP_BAD_REQUEST, CODE_INVALID_ARGUMENT, e.text);
+	if (!q->status && q->spans > q->rejected)
+		body_append(r, q);
+	body_drop(r, q);
+}
+
+static void bytes_field(struct bytes *b, unsigned int number, const void *data, size_t bytes)
+{
+	bytes_put_varint(b, number << 3 | 2);
+	bytes_put_varint(b, bytes);
+	bytes_put(b, data, bytes);
+}
+
+static void number_field(struct bytes *b, unsigned int number, uint64_t value)
+{
+	bytes_put_varint(b, number << 3);
+	bytes_put_varint(b, value);
+}
+
+/* ExportTraceServiceResponse, or Status. */
+static enum MHD_Result request_answer(struct receiver *r, struct request *q)
+{
+	static const char why[] = "spans need a trace id and a span id that are not zero";
+	struct bytes body = {0}, partial = {0};
+
+	if (q->status) {
+		number_field(&body, 1, (uint64_t)q->code);
+		bytes_field(&body, 2, q->why, strlen(q->why));
+		atomic_fetch_add(&r->counts->requests_refused, 1);
+	} else {
+		atomic_fetch_add(&r->counts->requests_accepted, 1);
+		atomic_fetch_add(&r->counts->spans_accepted, q->spans - q->rejected);
+		atomic_fetch_add(&r->counts->spans_rejected, q->rejected);
+	}
+	if (!q->status && q->rejected) {
+		number_field(&partial, 1, q->rejected);
+		bytes_field(&partial, 2, why, sizeof(why) - 1);
+		bytes_field(&body, 1, partial.data, partial.count);
+		bytes_free(&partial);
+	}
+	if (body.failed)
+		bytes_free(&body);
+	return answer_send(q->connection, q->status ? q->status : MHD_HTTP_OK,
+			   "application/x-protobuf", &body);
+}
+
+/* Hands the connection to the syncer, which resumes it. False: it ended, so this thread synced. */
+static bool sync_wait(struct receiver *r, struct request *q)
+{
+	bool waits;
+
+	pthread_mutex_lock(&r->lock);
+	waits = !r->stopping;
+	if (waits) {
+		MHD_suspend_connection(q->connection);
+		q->next = r->waiting;
+		r->waiting = q;
+		pthread_cond_signal(&r->wake);
+	}
+	pthread_mutex_unlock(&r->lock);
+	if (!waits) {
+		int err = log_sync(r->log, q->end);
+
+		if (err)
+			append_refuse(q, err);
+	}
+	return waits;
+}
+
+static enum MHD_Result request_take(void *arg, struct MHD_Connection *connection, const char *url,
+				    const char *method, const char *version, const char *data,
+				    size_t *bytes, void **state)
+{
+	struct receiver *r = arg;
+	struct request *q = *state;
+
+	if (!q) {
+		q = calloc(1, sizeof(*q));
+		if (!q)
+			return MHD_NO;
+		*state = q;
+		q->connection = connection;
+		request_check(q, url, method);
+		return MHD_YES;
+	}
+	if (*bytes) {
+		piece_take(r, q, data, *bytes);
+		*bytes = 0;
+		return MHD_YES;
+	}
+	if (!q->end)
+		body_take(r, q);
+	if (!q->status && q->end && !q->synced && sync_wait(r, q))
+		return MHD_YES;
+	return request_answer(r, q);
+}
+
+static void request_end(void *arg, struct MHD_Connection *connection, void **state,
+			enum MHD_RequestTerminationCode why)
+{
+	struct request *q = *state;
+
+	if (!q)
+		return;
+	body_drop(arg, q);
+	free(q);
+	*state = NULL;
+}
+
+/* One sync for all that wait; then each of them is answered. */
+static void waiting_sync(struct receiver *r, struct request *waiting)
+{
+	uint64_t end = 0;
+	int err;
+
+	for (struct request *q = waiting; q; q = q->next)
+		end = q->end > end ? q->end : end;
+	err = log_sync(r->log, end);
+	while (waiting) {
+		struct request *q = waiting;
+
+		/* the request may be freed as soon as its connection is resumed */
+		waiting = q->next;
+		if (err)
+			append_refuse(q, err);
+		q->synced = true;
+		MHD_resume_connection(q->connection);
+	}
+	loader_wake(r->loader);
+}
+
+static void *syncer_run(void *arg)
+{
+	struct receiver *r = arg;
+	bool stopping = false;
+
+	while (!stopping) {
+		struct request *waiting;
+
+		pthread_mutex_lock(&r->lock);
+		while (!r->waiting && !r->stopping)
+			pthread_cond_wait(&r->wake, &r->lock);
+		waiting = r->waiting;
+		r->waiting = NULL;
+		stopping = r->stopping && !waiting;
+		pthread_mutex_unlock(&r->lock);
+		if (waiting)
+			waiting_sync(r, waiting);
+	}
+	return NULL;
+}
+
+int receiver_start(int fd, struct log *log, struct loader *loader, struct counts *counts,
+		   struct receiver **out)
+{
+	struct receiver *r = calloc(1, sizeof(*r));
+	int err = r ? 0 : ENOMEM;
+
+	if (r) {
+		r->log = log;
+		r->loader = loader;
+		r->counts = counts;
+		pthread_mutex_init(&r->lock, NULL);
+		pthread_cond_init(&r->wake, NULL);
+		err = pthread_create(&r->syncer, NULL, syncer_run, r);
+	}
+	if (err) {
+		free(r);
+		close(fd);
+		return -err;
+	}
+	r->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
+		NULL, request_take, r, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED,
+		request_end, r, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, REQUEST_SECONDS, MHD_OPTION_END);
+	if (!r->daemon) {
+		close(fd);
+		receiver_stop(r);
+		return -EIO;
+	}
+	*out = r;
+	return 0;
+}
+
+void receiver_stop(struct receiver *r)
+{
+	MHD_socket fd = MHD_INVALID_SOCKET;
+
+	if (!r)
+		return;
+	if (r->daemon)
+		fd = MHD_quiesce_daemon(r->daemon);
+	pthread_mutex_lock(&r->lock);
+	r->stopping = true;
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+	/* No connection is suspended from here on. */
+	pthread_join(r->syncer, NULL);
+	if (r->daemon)
+		MHD_stop_daemon(r->daemon);
+	if (fd != MHD_INVALID_SOCKET)
+		close(fd);
+	bytes_free(&r->entry);
+	pthread_cond_destroy(&r->wake);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}

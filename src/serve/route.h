@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The paths of the query API: a function that answers each of them. */
+#ifndef SERVE_ROUTE_H
+#define SERVE_ROUTE_H
+
+#include <microhttpd.h>
+
+#include "base/bytes.h"
+#include "base/pool.h"
+#include "serve/api.h"
+
+struct query {
+	struct MHD_Connection *connection;
+	const struct api_source *source;
+	const char *word;   /* of the path, for "*" of the route */
+	struct pool *pool;  /* until the answer is made */
+	struct bytes *body; /* the answer, in JSON */
+	struct error *e;
+};
+
+/*
+ * A path: "*" stands for any text. The function fills the body and returns the HTTP status, or a
+ * negative errno with a cause.
+ */
+struct route {
+	const char *path;
+	int (*answer)(struct query *q);
+};
+
+/* Both end with a NULL path. */
+extern const struct route own_routes[];
+extern const struct route jaeger_routes[];
+
+/* A parameter of the query; NULL: it is missing or empty. */
+const char *query_value(const struct query *q, const char *name);
+
+/* Reads an id of 1 to 32 hex digits. False: it is none. */
+bool trace_id_parse(const char *text, struct trace_id *id);
+
+/* 32 and 16 lower-case hex digits. */
+void trace_id_text(char text[TRACE_ID_BYTES], struct trace_id id);
+void span_id_text(char text[SPAN_ID_BYTES], uint64_t id);
+
+/* Finds one trace: 0, -ENOENT if it has no span, or another error. Free the batch. */
+int trace_find(struct query *q, struct trace_id id, struct received_batch *out);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "serve/address.h"
+#include "serve/api.h"
+#include "serve/loader.h"
+#include "serve/receiver.h"
+
+#define LOG_DIR "log"
+#define STORE_FILE "spans.duckdb"
+
+struct serve {
+	int log_dir;
+	struct log *log;
+	struct store *store;
+	struct loader *loader;
+	struct receiver *receiver;
+	struct api *api;
+	struct counts counts;
+};
+
+/* Makes a directory and those above it. Who may not read it learns nothing of the spans. */
+static int dir_make(const char *path, struct error *e)
+{
+	char text[PATH_MAX];
+
+	if (strlen(path) >= sizeof(text))
+		return error_set(e, ENAMETOOLONG, "cannot make %s", path);
+	strcpy(text, path);
+	for (char *at = text + 1; *at; at++) {
+		if (*at != '/')
+			continue;
+		*at = '\0';
+		mkdir(text, 0755); /* what fails shows below */
+		*at = '/';
+	}
+	if (mkdir(text, 0700) && errno != EEXIST)
+		return error_set(e, errno, "cannot make %s", path);
+	return 0;
+}
+
+static int path_join(char out[PATH_MAX], const char *dir, const char *name, struct error *e)
+{
+	if (snprintf(out, PATH_MAX, "%s/%s", dir, name) >= PATH_MAX)
+		return error_set(e, ENAMETOOLONG, "cannot open %s", dir);
+	return 0;
+}
+
+static int log_dir_open(struct serve *s, const char *dir, struct error *e)
+{
+	char path[PATH_MAX];
+	int err = path_join(path, dir, LOG_DIR, e);
+
+	err = err ? err : dir_make(path, e);
+	if (err)
+		return err;
+	s->log_dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return s->log_dir < 0 ? error_set(e, errno, "cannot open %s", path) : 0;
+}
+
+/*
+ * The log is opened first, since its lock keeps others from the directory. Where it begins follows
+ * from the store, so it is opened again when that is known.
+ */
+static int data_open(struct serve *s, const char *dir, struct error *e)
+{
+	struct log_options options = {0};
+	char path[PATH_MAX];
+	int err = path_join(path, dir, STORE_FILE, e);
+
+	err = err ? err : log_dir_open(s, dir, e);
+	err = err ? err : log_open(s->log_dir, &options, &s->log, e);
+	if (err == -EBUSY)
+		return error_say(e, EBUSY, "another 'fathom serve' uses it");
+	err = err ? err : store_open(path, NULL, &s->store, e);
+	if (err)
+		return err;
+	options.begin = store_position(s->store);
+	if (options.begin <= log_status(s->log).end)
+		return 0;
+	log_close(s->log);
+	s->log = NULL;
+	return log_open(s->log_dir, &options, &s->log, e);
+}
+
+static bool is_off(const char *address)
+{
+	return strcmp(address, "off") == 0;
+}
+
+static int sockets_open(const struct serve_options *options, int fds[2],
+			struct serve_addresses *addresses, struct error *e)
+{
+	int err = 0;
+
+	*addresses = (struct serve_addresses){0};
+	if (!is_off(options->http))
+		err = address_listen(options->http, &fds[0], addresses->http, e);
+	if (!err && !is_off(options->otlp_http))
+		err = address_listen(options->otlp_http, &fds[1], addresses->otlp_http, e);
+	return err;
+}
+
+static int threads_start(struct serve *s, int fds[2], struct error *e)
+{
+	const struct api_source source = {s->log, s->store, &s->counts};
+	int err = loader_start(s->log, s->log_dir, s->store, &s->counts, &s->loader);
+
+	if (!err)
+		loader_wake(s->loader); /* for what was left in the log */
+	if (!err && fds[0] >= 0) {
+		err = api_start(fds[0], &source, &s->api);
+		fds[0] = -1;
+	}
+	if (!err && fds[1] >= 0) {
+		err = receiver_start(fds[1], s->log, s->loader, &s->counts, &s->receiver);
+		fds[1] = -1;
+	}
+	return err ? error_set(e, err, "cannot start the threads that serve") : 0;
+}
+
+int serve_open(const struct serve_options *options, struct serve **out,
+	       struct serve_addresses *addresses, struct error *e)
+{
+	struct serve *s = calloc(1, sizeof(*s));
+	int fds[2] = {-1, -1}, err;
+
+	if (!s)
+		return error_set(e, ENOMEM, "cannot serve");
+	s->log_dir = -1;
+	err = sockets_open(options, fds, addresses, e);
+	if (!err) {
+		err = dir_make(options->dir, e);
+		err = err ? err : data_open(s, options->dir, e);
+		if (err)
+			error_set(e, err, "cannot serve from %s", options->dir);
+	}
+	err = err ? err : threads_start(s, fds, e);
+	for (int i = 0; i < 2; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+	if (err) {
+		serve_close(s, NULL);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+int serve_close(struct serve *s, struct error *e)
+{
+	int err;
+
+	if (!s)
+		return 0;
+	receiver_stop(s->receiver);
+	api_stop(s->api);
+	loader_stop(s->loader);
+	err = log_close(s->log);
+	store_close(s->store);
+	if (s->log_dir >= 0)
+		close(s->log_dir);
+	free(s);
+	return err ? error_set(e, err, "cannot sync the log") : 0;
+}

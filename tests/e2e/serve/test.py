@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fathom serve: spans of a real SDK are found by id and by search, also after a kill.
+
+test.py FATHOM VENV SAMPLE: installs OpenTelemetry for Python from PyPI into VENV unless it is there.
+SAMPLE is an OTLP request with two spans and two that have no ids.
+"""
+import gzip
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+PACKAGES = ("opentelemetry-sdk==1.*", "opentelemetry-exporter-otlp-proto-http==1.*")
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROTOBUF = {"Content-Type": "application/x-protobuf"}
+PATIENCE = 60  # seconds: the machine may be busy
+SENDERS, ACKNOWLEDGED = 4, 40  # when the server is killed
+TRACE = bytes.fromhex("0123456789abcdef1122334455667788")  # of the sample
+
+
+class Checks:
+    """TAP."""
+
+    def __init__(self):
+        self.number = self.failed = 0
+
+    def equal(self, name, got, wanted):
+        self.number += 1
+        if got != wanted:
+            self.failed += 1
+            print(f"# {name}: {got!r}, should be {wanted!r}")
+        print(f"{'ok' if got == wanted else 'not ok'} {self.number} - {name}", flush=True)
+
+    def skip(self, name, why):
+        self.number += 1
+        print(f"ok {self.number} - {name} # SKIP {why}", flush=True)
+
+
+class Server:
+    """fathom serve in a directory, at ports that the kernel chooses."""
+
+    def __init__(self, fathom, folder):
+        self.process = subprocess.Popen(
+            [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.ports, said = {}, ""
+        for line in self.process.stdout:
+            said += line
+            found = re.match(r"(OTLP|queries).*?http://127\.0\.0\.1:(\d+)/", line)
+            if found:
+                self.ports[found.group(1)] = int(found.group(2))
+            if len(self.ports) == 2:
+                return
+        error = self.process.stderr.read()
+        self.process.wait()
+        if "cannot open DuckDB" in error:
+            print(f"1..1\nok 1 - serve # SKIP {error.strip()[:200]}")
+            sys.exit(77)
+        raise RuntimeError(f"fathom serve ended: {said}{error}")
+
+    def ask(self, which, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[which], timeout=PATIENCE)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def post(self, body, path="/v1/traces", **headers):
+        named = {key.replace("_", "-"): value for key, value in headers.items()}
+        return self.ask("OTLP", "POST", path, body, {**PROTOBUF, **named})
+
+    def get(self, path, **parameters):
+        query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
+        status, body = self.ask("queries", "GET", path + query)
+        return status, json.loads(body)
+
+    def trace(self, trace):
+        """The spans of a trace, none if there are none."""
+        return self.get(f"/api/v1/traces/{trace}")[1].get("spans", [])
+
+    def wait(self, what, done):
+        end = time.monotonic() + PATIENCE
+        while not done():
+            if time.monotonic() > end:
+                raise RuntimeError(f"not in {PATIENCE} s: {what}")
+            time.sleep(0.02)
+
+    def end(self, number):
+        self.process.send_signal(number)
+        status = self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return status
+
+
+def install(venv):
+    """Python with the SDK; None and why if it cannot be had."""
+    python, mark = os.path.join(venv, "bin/python3"), os.path.join(venv, "otlp-is-installed")
+    if os.path.exists(mark):
+        return python, ""
+    try:
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True, capture_output=True)
+        subprocess.run([f"{venv}/bin/pip", "install", "--quiet", "--retries", "1", "--timeout",
+                        "20", *PACKAGES], check=True, capture_output=True, timeout=240)
+    except (subprocess.SubprocessError, OSError) as error:
+        reason = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
+        return None, (f"OpenTelemetry cannot be installed from PyPI: "
+                      f"{(reason.splitlines() or [error])[-1]}")
+    with open(mark, "w", encoding="utf-8"):
+        pass
+    return python, ""
+
+
+def found(server, **parameters):
+    """Ids of the traces that Jaeger's search finds."""
+    status, answer = server.get("/api/traces", **parameters)
+    return status, sorted(trace["traceID"] for trace in answer["data"] or [])
+
+
+def check_sdk(server, checks, python):
+    url = f"http://127.0.0.1:{server.ports['OTLP']}/v1/traces"
+    done = subprocess.run([python, f"{HERE}/sdk.py", url], capture_output=True, text=True,
+                          timeout=PATIENCE, check=False)
+    buy, audit = done.stdout.split()
+    server.wait("both traces are stored",
+                lambda: len(server.trace(buy)) == 2 and len(server.trace(audit)) == 1)
+    root, pay = server.trace(buy)
+    checks.equal("the spans of a trace of two services", [root["service"], pay["service"]],
+                 ["shop", "bank"])
+    checks.equal("parent", pay["parent_id"], root["span_id"])
+    checks.equal("attributes", root["attributes"], {"user": 'ann "q"', "items": [1, 2]})
+    checks.equal("event", root["events"][0]["name"], "cache miss")
+    checks.equal("status", (pay["status"], pay["status_message"]), ("error", "no money"))
+    check_jaeger(server, checks, buy, audit)
+    return buy
+
+
+def check_jaeger(server, checks, buy, audit):
+    services = server.get("/api/services")[1]["data"]
+    checks.equal("services", [s for s in services if s in ("shop", "bank")], ["bank", "shop"])
+    checks.equal("operations", server.get("/api/services/bank/operations")[1]["data"],
+                 ["audit", "pay"])
+    trace = server.get(f"/api/traces/{buy.upper()}")[1]["data"][0]
+    spans = {span["operationName"]: span for span in trace["spans"]}
+    tags = {tag["key"]: (tag["type"], tag["value"]) for tag in spans["pay"]["tags"]}
+    checks.equal("Jaeger's trace", sorted(spans), ["GET /buy", "pay"])
+    checks.equal("Jaeger's tags", [tags[key] for key in ("error", "span.kind", "otel.status_code")],
+                 [("bool", True), ("string", "client"), ("string", "ERROR")])
+    checks.equal("Jaeger's reference", spans["pay"]["references"],
+                 [{"refType": "CHILD_OF", "traceID": buy, "spanID": spans["GET /buy"]["spanID"]}])
+    checks.equal("Jaeger's processes",
+                 sorted(p["serviceName"] for p in trace["processes"].values()), ["bank", "shop"])
+    for name, parameters, wanted in (
+            ("service", {"service": "bank"}, [buy, audit]),
+            ("operation", {"service": "bank", "operation": "pay"}, [buy]),
+            ("tag", {"service": "shop", "tags": json.dumps({"user": 'ann "q"'})}, [buy]),
+            ("another tag", {"service": "shop", "tags": json.dumps({"user": "bob"})}, []),
+            ("tag of the process", {"service": "bank", "tag": "team:a/b"}, [buy, audit]),
+            ("error", {"service": "bank", "tags": '{"error":"true"}'}, [buy]),
+            ("kind", {"service": "shop", "tags": '{"span.kind":"server"}'}, [buy]),
+            ("duration", {"service": "bank", "minDuration": "1h"}, []),
+            ("time", {"service": "bank", "end": "1000"}, [])):
+        checks.equal(f"search by {name}", found(server, **parameters), (200, sorted(wanted)))
+    checks.equal("search without a service", found(server)[0], 400)
+    checks.equal("a trace that is not there", server.get("/api/traces/abc")[0], 404)
+
+
+def check_refusals(server, checks, sample):
+    bomb = gzip.compress(bytes(100 << 20))
+    for name, wanted, got in (
+            ("metrics", 404, server.post(sample, "/v1/metrics")),
+            ("GET", 405, server.ask("OTLP", "GET", "/v1/traces")),
+            ("JSON", 415, server.post(b"{}", Content_Type="application/json")),
+            ("unknown encoding", 415, server.post(sample, Content_Encoding="br")),
+            ("a cut request", 400, server.post(sample[:-1])),
+            ("what is no gzip", 400, server.post(sample, Content_Encoding="gzip")),
+            ("a cut gzip", 400, server.post(gzip.compress(sample)[:-9], Content_Encoding="gzip")),
+            ("a gzip bomb", 413, server.post(bomb, Content_Encoding="gzip")),
+            ("17 MB", 413, server.post(bytes(17 << 20))),
+            ("another host", 403, server.post(sample, Host="evil.example:80"))):
+        checks.equal(f"refused: {name}", got[0], wanted)
+        checks.equal(f"a status says why: {name}", got[1][:1] == b"\x08" and len(got[1]) > 4, True)
+    checks.equal("a query with the name of another host",
+                 server.ask("queries", "GET", "/api/services", headers={"Host": "evil.example"})[0],
+                 403)
+    checks.equal("a request without spans", server.post(b""), (200, b""))
+    status, answer = server.post(sample)
+    # partial_success { rejected_spans: 2, error_message: ... }
+    checks.equal("two spans without ids are rejected", (status, answer[:1] + answer[2:4]),
+                 (200, b"\x0a\x08\x02"))
+    checks.equal("chunked, in gzip", server.ask(
+        "OTLP", "POST", "/v1/traces", iter([gzip.compress(sample)]),
+        {**PROTOBUF, "Content-Encoding": "gzip"})[0], 200)
+
+
+def send_until_killed(server, sample):
+    """Ids of the traces that were acknowledged, by some senders at once, when it was killed."""
+    acknowledged, numbers = [], iter(range(1, 1 << 20))
+
+    def send():
+        while True:
+            trace = next(numbers).to_bytes(16, "big")
+            try:
+                status = server.post(sample.replace(TRACE, trace))[0]
+            except (OSError, http.client.HTTPException):
+                return
+            if status == 200:
+                acknowledged.append(trace.hex())
+
+    senders = [threading.Thread(target=send) for _ in range(SENDERS)]
+    for sender in senders:
+        sender.start()
+    server.wait("requests are acknowledged", lambda: len(acknowledged) >= ACKNOWLEDGED)
+    server.end(signal.SIGKILL)
+    for sender in senders:
+        sender.join()
+    return acknowledged
+
+
+def check_use(fathom, checks, folder, server):
+    """What others are told while a server has a directory and a port."""
+    for name, words in (("a directory", ["-o", folder, "--http", "off", "--otlp-http", "off"]),
+                        ("a port", ["-o", folder + "/other", "--http", "off", "--otlp-http",
+                                    f"127.0.0.1:{server.ports['OTLP']}"])):
+        done = subprocess.run([fathom, "serve", *words], capture_output=True, text=True,
+                              timeout=PATIENCE, check=False)
+        checks.equal(f"{name} in use is one line", (done.returncode, done.stderr.count("\n")),
+                     (1, 1))
+    done = subprocess.run([fathom, "serve", "-o", folder, "--http", "0.0.0.0:0"],
+                          capture_output=True, text=True, timeout=PATIENCE, check=False)
+    checks.equal("an address for all hosts is refused", done.returncode, 2)
+
+
+def main():
+    fathom, venv, sample_path = sys.argv[1:]
+    with open(sample_path, "rb") as file:
+        sample = file.read()
+    checks = Checks()
+    with tempfile.TemporaryDirectory(prefix="fathom-serve-") as folder:
+        server = Server(fathom, folder)
+        try:
+            python, why = install(venv)
+            buy = check_sdk(server, checks, python) if python else None
+            if not python:
+                checks.skip("spans of an SDK", why)
+            check_refusals(server, checks, sample)
+            check_use(fathom, checks, folder, server)
+            acknowledged = send_until_killed(server, sample)
+            server = Server(fathom, folder)
+            server.wait("all is stored", lambda: server.get("/api/v1/status")[1]["state"] == "ok")
+            wrong = {trace: len(server.trace(trace)) for trace in acknowledged}
+            checks.equal("each acknowledged span is there, once, after a kill",
+                         {t: n for t, n in wrong.items() if n != 2}, {})
+            if buy:
+                checks.equal("so are older ones", len(server.trace(buy)), 2)
+            checks.equal("SIGTERM ends it", server.end(signal.SIGTERM), 0)
+        finally:
+            if server.process.poll() is None:
+                server.process.kill()
+                server.process.wait()
+    print(f"1..{checks.number}")
+    return 1 if checks.failed else 0
+
+
+sys.exit(main())
