@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -73,6 +74,7 @@ static int serve_run(const void *fields, const struct operands *operands, struct
 	sigset_t ends;
 	int signal, err;
 
+	umask(077); /* spans hold what users typed: nobody else reads them */
 	/* before the threads start, which inherit the mask */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);

@@ -14,7 +14,8 @@ static const char *const schema[] = {
 	"CREATE TABLE IF NOT EXISTS spans(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
 	" parent UBIGINT NOT NULL, begin_ns UBIGINT NOT NULL, duration_ns UBIGINT NOT NULL,"
 	" service VARCHAR NOT NULL, name VARCHAR NOT NULL, kind UTINYINT NOT NULL,"
-	" status UTINYINT NOT NULL, attributes VARCHAR NOT NULL, resource VARCHAR NOT NULL,"
+	" status UTINYINT NOT NULL, attributes VARCHAR USING COMPRESSION zstd NOT NULL,"
+	" resource VARCHAR NOT NULL,"
 	" scope VARCHAR NOT NULL, rest VARCHAR NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS operations(service VARCHAR NOT NULL, name VARCHAR NOT NULL,"
 	" kind UTINYINT NOT NULL)",
