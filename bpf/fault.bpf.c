@@ -41,7 +41,7 @@ static __always_inline int fault_begin(u64 address, struct pt_regs *regs, u64 er
 	/* what may not fault only tries, as our own reading does: nothing comes of it, and no end
 	 */
 	if (!state_in(state) || task->pagefault_disabled || fault_is_vsyscall(address, error) ||
-	    !*(volatile u32 *)&calls_on)
+	    !calls_count(state))
 		return 0;
 	if (flags & FAULT_USER)
 		calls_follow(state);

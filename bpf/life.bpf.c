@@ -8,6 +8,7 @@
 #include "bpf/cgroup.h"
 #include "bpf/cgroup_again.h"
 #include "bpf/context.h"
+#include "bpf/detail.h"
 #include "bpf/fault.h"
 #include "bpf/kernel_versions.h"
 #include "bpf/named.h"
@@ -147,7 +148,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	else
 		flags |= scope;
 	state->newborn = 1;
-	state->calls_since = calls_raise();
+	detail_inherit(state, mine);
 	if (mine && (clone_flags & CLONE_VM) && !(clone_flags & CLONE_SETTLS))
 		state->creator_tp = parent->thread.fsbase;
 	/* whose creator waits for it works for the creator's span; no other one shares it */
@@ -253,6 +254,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 		rare_emit(&out.r.head, sizeof(out.r));
 		if (enters) /* no later than that record, and before any other of it */
 			state_enter(state, task, named, now);
+		detail_match_name(state, task->comm);
 		__sync_fetch_and_add(&scope_moves, 1);
 		ring_wake_for_news();
 		return 0;
@@ -380,6 +382,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	if (begins)
 		__sync_fetch_and_add(&descendants, 1);
 	state_clear(state, STATE_PENDING);
+	detail_match_name(state, task->comm);
 	/* state->ctx stays until the next call: execve ran under the span that made it */
 	assumed = location_exec(task->tgid, (u64)BPF_CORE_READ(bprm, file));
 	context_refresh(state, task->tgid);
@@ -483,6 +486,8 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
 	/* out of scope only the name of a thread that was told as a waker matters */
 	if (!state_in(state) && !bpf_map_lookup_elem(&told_wakers, &tid))
 		return 0;
+	if (state_in(state))
+		detail_match_name(state, comm);
 	/* if the snapshot has not told of the thread yet, its records so far need the old name */
 	if (state_in(state) && !(state->flags & STATE_SEEN))
 		name_record(task, state, task->comm);

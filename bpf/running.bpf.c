@@ -3,6 +3,7 @@
  * A thread that stays on its CPU writes no record. At a cut, capture runs this program on each CPU.
  * It interrupts the thread there and records where it is.
  */
+#include "bpf/calls_leave.h"
 #include "bpf/fault.h"
 #include "bpf/license.h"
 #include "bpf/ring.h"
@@ -44,6 +45,33 @@ int running_tell(void *ctx)
 		r->mode = MODE_kernel_thread;
 	else
 		switch_fill_mode(r, state, task, followed);
+	ring_publish(&place, r, n);
+	return 0;
+}
+
+__noinline int calls_leave(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = state_of(task);
+	struct switch_slots out = {};
+	struct record_switch *r = &out.r;
+	struct ring_place place;
+	u32 n;
+
+	if (!state)
+		return 0;
+	state->calls_since = 0;
+	if (!state_in(state) || (spans_only && !context_is_set(&state->ctx)))
+		return 0;
+	r->ctx = state->ctx;
+	n = switch_slots_of(r);
+	if (ring_reserve(&place, n, RECORD_switch))
+		return 0;
+	r->head.kind = RECORD_switch;
+	r->head.time_ns = bpf_ktime_get_ns();
+	r->head.tid = r->next_tid = tid_of(task, state);
+	r->head.pid = task->tgid;
+	r->state = LEAVE_running | LEAVE_BEFORE_UNKNOWN;
 	ring_publish(&place, r, n);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "bpf/call.h"
 #include "bpf/cgroup.h"
 #include "bpf/context.h"
+#include "bpf/detail.h"
 #include "bpf/file.h"
 #include "bpf/iterator.h"
 #include "bpf/leave.h"
@@ -94,6 +95,67 @@ int scope_children(struct bpf_iter__task *ctx)
 		scope_overflow = 1;
 	else
 		scope_grown = 1;
+	return 0;
+}
+
+#define ANCESTORS_MAX 32
+
+/*
+ * Whether the thread, or one that made it or its process, is in the scope. The thread is given by
+ * its address. A global function for the verifier.
+ */
+__noinline int detail_is_of(u32 scope, u64 task_at)
+{
+	struct task_struct *task = (void *)task_at, *leader;
+	u64 name[2];
+	u32 kind;
+
+	if (scope > DETAIL_SCOPES)
+		return 0;
+	kind = detail_kinds[scope];
+	for (int i = 0; i < ANCESTORS_MAX && task; i++) {
+		leader = BPF_CORE_READ(task, group_leader);
+		if (BPF_CORE_READ(leader, pid) == 0)
+			return 0;
+		if (kind == DETAIL_SCOPE_PID && task_is_numbered(leader, detail_pids[scope]))
+			return 1;
+		name[0] = name[1] = 0;
+		bpf_probe_read_kernel_str(name, sizeof(name), &task->comm);
+		if (kind == DETAIL_SCOPE_COMM && name[0] == detail_comms[scope][0] &&
+		    name[1] == detail_comms[scope][1])
+			return 1;
+		task = task == leader ? BPF_CORE_READ(task, real_parent) : leader;
+	}
+	return 0;
+}
+
+u32 detail_first = 0; /* set by capture: the first scope that detail_seeds looks at */
+u32 detail_end = 0;   /* behind the last one */
+
+/* Finds the scopes of detail of the threads that exist. */
+SEC("iter/task")
+int detail_seeds(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread_state *state;
+	u32 first = detail_first, end = detail_end;
+	u64 address;
+
+	if (!task || task->flags & PF_KTHREAD)
+		return 0;
+	state = state_known(task);
+	if ((!state && !scope_host) ||
+	    bpf_probe_read_kernel(&address, sizeof(address), &task)) /* as a plain number */
+		return 0;
+	for (u32 i = 0; i <= DETAIL_SCOPES; i++) {
+		if (i < first || i >= end || detail_kinds[i] == DETAIL_SCOPE_NONE ||
+		    !detail_is_of(i, address))
+			continue;
+		if (!state)
+			state = state_of(task);
+		if (state)
+			detail_take(state, i);
+	}
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #ifndef BPF_STATE_H
 #define BPF_STATE_H
 
+#include "bpf/detail_scope.h"
 #include "bpf/kernel_versions.h"
 #include "bpf/ring.h"
 #include "bpf/thread_state.h"
@@ -32,6 +33,19 @@ const volatile bool spans_only __weak = false;
  */
 u32 calls_on __weak = 0;
 u32 calls_raised __weak = 0;
+
+/*
+ * Not 0: calls are recorded of threads in some scopes of detail only (bpf/detail.h), by a bit for
+ * each scope; bit 0 stands for threads in none. Calls of a thread that its scope does not want are
+ * followed up to the end of the next one (calls_leave()). calls_raised is not 0 then.
+ */
+u32 calls_scoped __weak = 0;
+
+/*
+ * With it: a scope was asked for, which goes before the others. Its number in the lower byte, which
+ * no other had for long, and whether its calls are recorded; 0: none was.
+ */
+u32 calls_asked __weak = 0;
 
 /*
  * The process of capture, by the kernel's number, and its pid namespace with the depth of that (0:
@@ -113,6 +127,20 @@ static __always_inline u32 own_number(struct task_struct *task)
 	    (u64)seen.ns != own_namespace)
 		return 0;
 	return seen.nr;
+}
+
+/* The same of a task that is not known to be one: whether it has that number. */
+static __always_inline bool task_is_numbered(struct task_struct *task, u32 number)
+{
+	struct pid *pid;
+	struct upid seen = {};
+
+	if (own_level == 0)
+		return (u32)BPF_CORE_READ(task, pid) == number;
+	pid = BPF_CORE_READ(task, thread_pid);
+	return own_level <= 32 && BPF_CORE_READ(pid, level) >= own_level &&
+	       !bpf_probe_read_kernel(&seen, sizeof(seen), &pid->numbers[own_level]) &&
+	       (u64)seen.ns == own_namespace && (u32)seen.nr == number;
 }
 
 /* The lower half of an address, as a plain number for the verifier. */
@@ -242,6 +270,19 @@ static __always_inline u16 calls_raise(void)
 	return *(volatile u32 *)&calls_raised;
 }
 
+/* Whether the scope of a thread is at `calls`. */
+static __always_inline bool calls_are_wanted(const struct thread_state *state)
+{
+	u32 scopes = *(volatile u32 *)&calls_scoped, asked;
+
+	if (!scopes)
+		return true;
+	asked = *(volatile u32 *)&calls_asked;
+	if (asked && state->asked == (u8)asked)
+		return asked & CALLS_ASKED_CALLS;
+	return scopes >> (state->scope & 15) & 1;
+}
+
 /* Whether the calls of a thread are followed; what its state says of its call is true then. */
 static __always_inline bool calls_are_followed(const struct thread_state *state)
 {
@@ -264,6 +305,12 @@ static __always_inline void calls_follow(struct thread_state *state)
 	state->newborn = 0;
 	state->restarts = state->called ? RESTARTS_AGAIN : 0;
 	state->called = 0;
+}
+
+/* Whether a begin or an end of a call of the thread counts: it is followed, or is to be. */
+static __always_inline bool calls_count(const struct thread_state *state)
+{
+	return *(volatile u32 *)&calls_on && (calls_are_wanted(state) || calls_are_followed(state));
 }
 
 /* Whether this is the first record of the thread since its calls are followed. */

@@ -9,6 +9,7 @@
 #include "bpf/call_begin.h"
 #include "bpf/call_path.h"
 #include "bpf/caller.h"
+#include "bpf/calls_leave.h"
 #include "bpf/context.h"
 #include "bpf/fault.h"
 #include "bpf/fd.h"
@@ -159,7 +160,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	struct task_struct *task;
 	struct thread_state *state = caller_of(regs, &task);
 
-	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)) || !*(volatile u32 *)&calls_on)
+	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)) || !calls_count(state))
 		return 0;
 	calls_follow(state);
 	if (state->fault_begin_ns)
@@ -598,7 +599,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	struct thread_state *state = caller_of(regs, &task);
 	bool told = false;
 
-	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)) || !*(volatile u32 *)&calls_on)
+	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)) || !calls_count(state))
 		return 0;
 	calls_follow(state);
 	if (state->fault_begin_ns)
@@ -624,5 +625,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		state->restarts = RESTARTS_AGAIN;
 	state->in_syscall = 0;
 	state->begin_ns = 0;
+	if (!calls_are_wanted(state))
+		calls_leave();
 	return 0;
 }

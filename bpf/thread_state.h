@@ -83,7 +83,8 @@ struct thread_state {
 	u32 fault_flags;    /* FAULT_* */
 	u8 spanned; /* with spans_only: it had a span since the last one was recorded as over */
 	u8 stayed;  /* with spans_only: its first stay on a CPU was recorded */
-	u8 pad2[2];
+	u8 scope;   /* of detail: the last one that it matches, from 1; 0: none (bpf/detail.h) */
+	u8 asked;   /* likewise, calls_asked of the one that was asked for */
 	/* where calls are not recorded: the descriptor of its call, and what is open there */
 	u32 call_fd;
 	u32 told_fd;	     /* the last one of which the name was told, */

@@ -315,6 +315,11 @@ enum record_wake_context {
  * of before had ended calls, and now all programs are detached.
  */
 #define FILTER_TURNS 64
+/*
+ * With FILTER_CALLS: calls and faults of some threads are recorded, those in a scope at `calls`.
+ * The records of a thread say so themselves (SYSCALL_BEFORE_UNKNOWN and the like).
+ */
+#define FILTER_SCOPES 128
 
 /* fd.op */
 #define RECORD_FD_OPS(V)                                                                           \

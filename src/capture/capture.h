@@ -40,6 +40,17 @@ struct capture;
 
 #define CAPTURE_SYSCALLS 512 /* system call numbers in a filter */
 
+#define CAPTURE_SCOPES_MAX 8
+#define CAPTURE_DETAIL_NAME 15 /* bytes: so much of a name of a thread the kernel keeps */
+
+/* Threads with a level of detail of their own. */
+struct capture_detail_scope {
+	/* The name of a program or thread, with all that it starts from then on; NULL: by pid. */
+	const char *name;
+	pid_t pid;  /* a process, with what it started and starts */
+	bool calls; /* calls are recorded, or waits alone */
+};
+
 struct capture_options {
 	/* The scope. If all are empty and host is false: only what capture_spawn() starts. */
 	bool host;	   /* every thread of the host */
@@ -74,6 +85,12 @@ struct capture_options {
 	 * begin: see capture_detail_set().
 	 */
 	bool no_calls;
+	/*
+	 * Scopes with another level than no_calls says; at most CAPTURE_SCOPES_MAX. If a thread
+	 * matches several, the last one counts. Borrowed by capture_open().
+	 */
+	const struct capture_detail_scope *detail_scopes;
+	size_t detail_scope_count;
 	bool no_faults; /* no page faults, at no level of detail */
 	bool no_blocks; /* no block I/O */
 	bool no_bytes;	/* no byte ranges of connections */
@@ -328,7 +345,8 @@ u32 capture_filters_at(const struct capture *c, u64 time_ns);
 
 /* The levels of detail, in the order of what they cost. */
 enum capture_detail {
-	CAPTURE_DETAIL_WAITS, /* no calls and no page faults */
+	CAPTURE_DETAIL_WAITS,  /* no calls and no page faults */
+	CAPTURE_DETAIL_SCOPES, /* as options.detail_scopes, or the scope that was asked for, say */
 	CAPTURE_DETAIL_CALLS,
 };
 
@@ -339,7 +357,8 @@ enum capture_detail capture_detail(const struct capture *c);
  * Changes the level of detail of a capture that has been started; at any time, also without the
  * capabilities that capture_start() drops. Raising attaches the programs of calls and page faults,
  * then sets the flag that all programs read. Lowering clears the flag, then detaches these
- * programs. Byte ranges and all else stay as they are. The next capture_poll() or capture_cut()
+ * programs. With CAPTURE_DETAIL_SCOPES the programs are attached, and follow the calls of some
+ * threads. Byte ranges and all else stay as they are. The next capture_poll() or capture_cut()
  * tells filter records of both instants. Each record of a thread says if its calls before it were
  * recorded (LEAVE_BEFORE_UNKNOWN and the like). Of a call that is open at a raise, no begin is
  * recorded; of one that is open when the level is lowered, no end.
@@ -348,6 +367,14 @@ enum capture_detail capture_detail(const struct capture *c);
  * is as before.
  */
 int capture_detail_set(struct capture *c, enum capture_detail detail, struct error *e);
+
+/*
+ * Sets the scope that goes before all others at CAPTURE_DETAIL_SCOPES, from now on; NULL: there is
+ * none. `alone`: other threads are at `waits`, whatever the options say. Sets no level. 0 or a
+ * negative errno; then there is no such scope.
+ */
+int capture_detail_ask(struct capture *c, const struct capture_detail_scope *scope, bool alone,
+		       struct error *e);
 
 /*
  * Asks the kernel for its features without loading anything. Fills at most `max` and returns how

@@ -3,9 +3,11 @@
  * The level of detail of a capture that runs. Calls are recorded from the instant on at which all
  * programs read the flag, and until just before it is cleared: see capture_detail_set().
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/host_clock.h"
+#include "bpf/detail_scope.h"
 #include "capture/internal.h"
 #include "capture/kernel/kernel.h"
 #include "capture/scope/scope.h"
@@ -15,6 +17,8 @@
 
 enum capture_detail capture_detail(const struct capture *c)
 {
+	if (c->filters & FILTER_SCOPES)
+		return CAPTURE_DETAIL_SCOPES;
 	return c->filters & FILTER_CALLS ? CAPTURE_DETAIL_WAITS : CAPTURE_DETAIL_CALLS;
 }
 
@@ -25,11 +29,8 @@ u32 capture_filters(const struct capture *c)
 
 u32 capture_filters_at(const struct capture *c, u64 time_ns)
 {
-	u32 before = c->levels.count ? c->levels.data[0].filters : c->filters;
+	u32 before = c->levels.count ? c->filters_before | FILTER_DETAIL : c->filters;
 
-	/* a raise begins with a record of the level before it, and a change to `waits` with none */
-	if (c->levels.count && !(before & FILTER_TURNS))
-		before &= ~(u32)FILTER_CALLS;
 	for (size_t i = 0; i < c->levels.count && c->levels.data[i].time_ns <= time_ns; i++)
 		before = c->levels.data[i].filters;
 	return before & ~(u32)FILTER_TURNS;
@@ -46,7 +47,8 @@ static int levels_reserve(struct capture *c)
 {
 	size_t old = c->levels.count > LEVELS_KEPT ? c->levels.count - LEVELS_KEPT : 0;
 
-	old -= old % 2;
+	if (old)
+		c->filters_before = c->levels.data[old - 1].filters & ~(u32)FILTER_TURNS;
 	if (old)
 		memmove(c->levels.data, c->levels.data + old,
 			(c->levels.count - old) * sizeof(*c->levels.data));
@@ -59,17 +61,40 @@ static void flag_set(u32 *flag, u32 value)
 	__atomic_store_n(flag, value, __ATOMIC_SEQ_CST);
 }
 
-static int detail_raise(struct capture *c, struct error *e)
+static u32 filters_of(const struct capture *c, enum capture_detail detail)
 {
-	u32 filters = (c->filters & ~(u32)FILTER_CALLS) | FILTER_DETAIL;
+	u32 filters = (c->filters & ~(u32)(FILTER_CALLS | FILTER_SCOPES)) | FILTER_DETAIL;
+
+	if (detail == CAPTURE_DETAIL_SCOPES)
+		return filters | FILTER_CALLS | FILTER_SCOPES;
+	return detail == CAPTURE_DETAIL_WAITS ? filters | FILTER_CALLS : filters;
+}
+
+/* Which threads are followed, while any is: by scope, or all. */
+static void scopes_set(struct capture *c, enum capture_detail detail)
+{
+	u32 scopes = c->ask_alone ? CALLS_SCOPED : c->scopes;
+
+	flag_set(&c->programs->bss->calls_scoped, detail == CAPTURE_DETAIL_SCOPES ? scopes : 0);
+}
+
+static void calls_follow_anew(struct capture *c)
+{
+	flag_set(&c->programs->bss->calls_raised, c->programs->bss->calls_raised + 2);
+}
+
+static int detail_raise(struct capture *c, enum capture_detail to, struct error *e)
+{
+	u32 filters = filters_of(c, to);
 	u64 begin_ns = host_clock_now_ns();
 	int err = capture_features_calls_attach(c, e);
 
 	if (err)
 		return err;
-	flag_set(&c->programs->bss->calls_raised, c->programs->bss->calls_raised + 2);
+	scopes_set(c, to);
+	calls_follow_anew(c);
 	flag_set(&c->programs->bss->calls_on, 1);
-	level_add(c, begin_ns, filters | FILTER_CALLS | FILTER_TURNS);
+	level_add(c, begin_ns, filters_of(c, CAPTURE_DETAIL_WAITS) | FILTER_TURNS);
 	level_add(c, host_clock_now_ns(), filters);
 	c->filters = filters;
 	c->files_untold = c->files;
@@ -79,7 +104,7 @@ static int detail_raise(struct capture *c, struct error *e)
 /* A thread on its CPU tells that its calls are not followed any more before it does another. */
 static int detail_lower(struct capture *c, struct error *e)
 {
-	u32 filters = c->filters | FILTER_CALLS | FILTER_DETAIL;
+	u32 filters = filters_of(c, CAPTURE_DETAIL_WAITS);
 	int err = capture_features_waits_attach(c, e);
 
 	if (err)
@@ -93,15 +118,133 @@ static int detail_lower(struct capture *c, struct error *e)
 	return 0;
 }
 
+/* From all threads to those of some scopes: each thread that is to be followed says so anew. */
+static int detail_narrow(struct capture *c, struct error *e)
+{
+	u32 filters = filters_of(c, CAPTURE_DETAIL_SCOPES);
+	int err = capture_features_waits_attach(c, e);
+
+	if (err)
+		return err;
+	level_add(c, host_clock_now_ns(), filters);
+	scopes_set(c, CAPTURE_DETAIL_SCOPES);
+	calls_follow_anew(c);
+	c->filters = filters;
+	capture_running_tell(c);
+	return 0;
+}
+
+static void detail_widen(struct capture *c)
+{
+	scopes_set(c, CAPTURE_DETAIL_CALLS);
+	c->filters = filters_of(c, CAPTURE_DETAIL_CALLS);
+	level_add(c, host_clock_now_ns(), c->filters);
+	c->files_untold = c->files;
+}
+
 int capture_detail_set(struct capture *c, enum capture_detail detail, struct error *e)
 {
-	int err = detail == capture_detail(c) ? 0 : levels_reserve(c);
+	enum capture_detail now = capture_detail(c);
+	int err = detail == now ? 0 : levels_reserve(c);
 
 	if (err)
 		return error_set(e, err, "cannot change the level of detail");
-	if (detail == capture_detail(c))
+	if (detail == now)
 		return 0;
-	return detail == CAPTURE_DETAIL_CALLS ? detail_raise(c, e) : detail_lower(c, e);
+	if (detail == CAPTURE_DETAIL_WAITS)
+		return detail_lower(c, e);
+	if (now == CAPTURE_DETAIL_WAITS)
+		return detail_raise(c, detail, e);
+	if (detail == CAPTURE_DETAIL_SCOPES)
+		return detail_narrow(c, e);
+	detail_widen(c);
+	return 0;
+}
+
+/* ---- scopes ---- */
+
+/* Tells the programs a scope. The name is stored first: they may run already. */
+static void scope_tell(struct capture *c, u32 at, const struct capture_detail_scope *scope)
+{
+	struct programs__bss *bss = c->programs->bss;
+	char name[sizeof(bss->detail_comms[at])] = {0};
+
+	if (bss->detail_kinds[at] == DETAIL_SCOPE_COMM)
+		flag_set(&bss->detail_names, bss->detail_names - 1);
+	flag_set(&bss->detail_kinds[at], DETAIL_SCOPE_NONE);
+	if (!scope)
+		return;
+	if (scope->name)
+		strncpy(name, scope->name, CAPTURE_DETAIL_NAME);
+	memcpy(bss->detail_comms[at], name, sizeof(name));
+	bss->detail_pids[at] = (u32)scope->pid;
+	flag_set(&bss->detail_kinds[at], scope->name ? DETAIL_SCOPE_COMM : DETAIL_SCOPE_PID);
+	if (scope->name)
+		flag_set(&bss->detail_names, bss->detail_names + 1);
+}
+
+int capture_detail_open(struct capture *c, const struct capture_options *options, struct error *e)
+{
+	struct programs__bss *bss = c->programs->bss;
+
+	_Static_assert(CAPTURE_SCOPES_MAX == DETAIL_SCOPES, "the programs have room for all");
+	if (options->detail_scope_count > DETAIL_SCOPES)
+		return error_say(e, EINVAL, "at most %d scopes can have a level of their own",
+				 DETAIL_SCOPES);
+	c->scopes = CALLS_SCOPED | !options->no_calls;
+	for (size_t i = 0; i < options->detail_scope_count; i++) {
+		scope_tell(c, (u32)i + 1, &options->detail_scopes[i]);
+		c->scopes |= (u32)options->detail_scopes[i].calls << (i + 1);
+	}
+	bss->calls_on = !options->no_calls || options->detail_scope_count;
+	if (options->detail_scope_count) {
+		bss->calls_scoped = c->scopes;
+		bss->calls_raised = 2; /* a thread is followed from a begin or end of a call on */
+		c->filters |= FILTER_CALLS | FILTER_SCOPES;
+	} else if (options->no_calls) {
+		c->filters |= FILTER_CALLS;
+	}
+	c->filters_before = c->filters;
+	return 0;
+}
+
+static int scopes_seed(struct capture *c, u32 first, u32 end, struct error *e)
+{
+	int err;
+
+	c->programs->bss->detail_first = first;
+	c->programs->bss->detail_end = end;
+	err = capture_scope_iterate(c, c->programs->progs.detail_seeds);
+	return err ? error_set(e, err, "cannot find the threads of the scopes of --detail") : 0;
+}
+
+int capture_detail_seed(struct capture *c, struct error *e)
+{
+	return capture_detail(c) == CAPTURE_DETAIL_SCOPES ? scopes_seed(c, 1, DETAIL_SCOPES + 1, e)
+							  : 0;
+}
+
+int capture_detail_ask(struct capture *c, const struct capture_detail_scope *scope, bool alone,
+		       struct error *e)
+{
+	u32 *asked = &c->programs->bss->calls_asked;
+	int err = 0;
+
+	flag_set(asked, 0);
+	scope_tell(c, DETAIL_SCOPE_ASK, scope);
+	c->ask_alone = scope && alone;
+	if (scope) {
+		c->asked = c->asked == UINT8_MAX ? 1 : c->asked + 1;
+		flag_set(asked, c->asked | (scope->calls ? CALLS_ASKED_CALLS : 0));
+		err = scopes_seed(c, DETAIL_SCOPE_ASK, 1, e);
+	}
+	if (err) {
+		flag_set(asked, 0);
+		c->ask_alone = false;
+	}
+	if (capture_detail(c) == CAPTURE_DETAIL_SCOPES)
+		scopes_set(c, CAPTURE_DETAIL_SCOPES);
+	return err;
 }
 
 static int level_tell(const struct capture_sink *sink, u64 time_ns, u32 filters)

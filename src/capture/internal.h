@@ -40,6 +40,10 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
 
 /* ---- detail.c ---- */
 
+/* Before the programs are loaded: tells them the level of detail, and scopes with another one. */
+int capture_detail_open(struct capture *c, const struct capture_options *options, struct error *e);
+/* With the programs attached, and threads in scope: matches them with the scopes of detail. */
+int capture_detail_seed(struct capture *c, struct error *e);
 /* Tells the changes of the level of detail that were not told yet. */
 int capture_detail_tell(struct capture *c, const struct capture_sink *sink);
 

@@ -123,7 +123,6 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	p->rodata->ring_overwrites = options->flight;
 	p->rodata->scope_host = options->host;
 	p->rodata->spans_only = options->spans_only;
-	p->bss->calls_on = !options->no_calls;
 	p->rodata->record_files = !options->no_files;
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		p->rodata->syscall_unwanted[nr] = !options->syscalls[nr];
@@ -135,7 +134,9 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	c->drop_capabilities = options->drop_capabilities;
 	c->keep_capabilities = options->keep_capabilities;
 	c->filters |= options->spans_only ? FILTER_SPANS : 0;
-	c->filters |= options->no_calls ? FILTER_CALLS : 0;
+	err = capture_detail_open(c, options, e);
+	if (err)
+		return err;
 	c->faults = !options->no_faults;
 	c->flight = options->flight;
 	c->files = !options->no_files;
@@ -242,7 +243,9 @@ int capture_attach(struct capture *c, struct error *e)
 		err = capture_scope_look_again(c, e);
 	if (!err)
 		err = capture_scope_add_children(c, e);
-	return err ? err : capture_snapshot_scope(c, e);
+	if (!err)
+		err = capture_snapshot_scope(c, e);
+	return err ? err : capture_detail_seed(c, e);
 }
 
 /*

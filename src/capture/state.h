@@ -82,9 +82,13 @@ struct capture {
 	bool files;
 	bool drop_capabilities; /* as in the options */
 	u64 keep_capabilities;
-	u32 filters;	   /* FILTER_* now */
-	bool faults;	   /* page faults are recorded where calls are */
-	bool files_untold; /* calls are recorded again: open files are to be looked at */
+	u32 filters;	    /* FILTER_* now */
+	u32 filters_before; /* and before the first of `levels` */
+	u32 scopes;	    /* calls_scoped of the programs at CAPTURE_DETAIL_SCOPES */
+	u8 asked;	    /* number of the last scope that was asked for */
+	bool ask_alone;	    /* of it: others are at `waits` */
+	bool faults;	    /* page faults are recorded where calls are */
+	bool files_untold;  /* calls are recorded again: open files are to be looked at */
 	VEC(struct capture_level) levels; /* changes of the level of detail, the newest ones */
 	bool conditions_told;		  /* in this chunk */
 	u64 told_again_ns; /* when the programs last started to tell names anew: bpf/told.h */

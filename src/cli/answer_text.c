@@ -103,7 +103,12 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 	}
 	for (size_t i = 0; i < source->steps_count; i++)
 		step_write_text(t, source, &source->steps[i]);
-	if (source->filters & FILTER_CALLS && source->calls_ns)
+	if (source->filters & FILTER_SCOPES)
+		terminal_sentence(t, "detail: ",
+				  "calls and page faults were recorded of some threads only "
+				  "(--detail ...,SCOPE=LEVEL), in all or some of the time; of the "
+				  "others they are absent, and cpu is user and kernel");
+	else if (source->filters & FILTER_CALLS && source->calls_ns)
 		terminal_sentence(t, "detail: ",
 				  "calls and page faults were recorded in %s of %s (%.2g %% of the "
 				  "time): rows of calls are of that part, unless 'report --scale' "

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <mntent.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "capture/capture.h"
 
 #define FEATURES_MAX 64
@@ -344,6 +346,52 @@ static int probe_options(struct diagnosis *d)
 	return err;
 }
 
+/* ---- what --detail SCOPE=calls costs threads out of scope ---- */
+
+#define COST_CALLS 20000
+#define COST_ROUNDS 5
+
+/* The least time of a call that does nothing. */
+static u64 call_cost_ns(void)
+{
+	u64 least_ns = UINT64_MAX;
+
+	for (int round = 0; round < COST_ROUNDS; round++) {
+		u64 begin_ns = clock_now_ns(), ns;
+
+		for (int i = 0; i < COST_CALLS; i++)
+			(void)syscall(SYS_getppid);
+		ns = (clock_now_ns() - begin_ns) / COST_CALLS;
+		least_ns = ns < least_ns ? ns : least_ns;
+	}
+	return least_ns;
+}
+
+static int probe_scopes(struct diagnosis *d)
+{
+	static const struct capture_detail_scope nobody = {.name = "(no program)", .calls = true};
+	const struct capture_options options = {
+		.host = true, .no_calls = true, .detail_scopes = &nobody, .detail_scope_count = 1};
+	struct finding f = {.section = "option", .name = "--detail SCOPE=calls"};
+	u64 before_ns = call_cost_ns(), with_ns = 0;
+	struct capture *c = NULL;
+	struct error reason = {0};
+	int err;
+
+	if (!d->can_record)
+		return 0;
+	f.available = !capture_open(&options, &c, &reason) && !capture_attach(c, &reason);
+	if (f.available)
+		with_ns = call_cost_ns();
+	capture_close(c);
+	err = f.available ? finding_add(d, f,
+					"calls of some threads; each call of the others takes "
+					"about %" PRIu64 " ns more then",
+					with_ns > before_ns ? with_ns - before_ns : 0)
+			  : finding_add(d, f, "no calls of some threads: %s", reason.text);
+	return err;
+}
+
 /* ---- all of it ---- */
 
 static void probe_host(struct diagnosis *d)
@@ -359,8 +407,8 @@ static void probe_host(struct diagnosis *d)
 int diagnosis_make(struct diagnosis *d, struct error *e)
 {
 	static int (*const probes[])(struct diagnosis *) = {
-		probe_types,   probe_clock,	 probe_tracefs, probe_symbols,
-		probe_cgroups, probe_privileges, probe_capture, probe_options,
+		probe_types,	  probe_clock,	 probe_tracefs, probe_symbols, probe_cgroups,
+		probe_privileges, probe_capture, probe_options, probe_scopes,
 	};
 	int err = 0;
 

@@ -175,6 +175,8 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	r->no_calls = o->detail.waits;
 	r->budget_ppm = (u32)o->budget_ppm;
 	r->no_bytes = o->detail.waits && !o->detail.bytes;
+	r->detail_scopes = o->detail.scopes;
+	r->detail_scope_count = o->detail.scope_count;
 	r->calls_ns = o->detail.calls_ns;
 	r->calls_every_ns = o->detail.every_ns;
 	r->stacks_min_ns = o->stacks.min_ns;

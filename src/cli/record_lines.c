@@ -34,6 +34,25 @@ static void end_print(FILE *file, const struct record_options *o, const struct o
 		fprintf(file, "; Ctrl-C ends it");
 }
 
+static void scope_print(FILE *file, const struct option_detail *detail,
+			const struct capture_detail_scope *scope)
+{
+	fprintf(file, ", %s of ", scope->calls ? "calls" : "waits");
+	if (scope->name)
+		fprintf(file, "%s", scope->name);
+	else
+		fprintf(file, "process %d", scope->pid);
+}
+
+/* Whether calls of some threads are recorded, and the programs of calls run for the others, too. */
+static bool detail_costs_all(const struct option_detail *detail)
+{
+	for (size_t i = 0; i < detail->scope_count; i++)
+		if (detail->scopes[i].calls == detail->waits)
+			return true;
+	return false;
+}
+
 void record_begin_print(FILE *file, const struct record_options *o, const struct operands *operands)
 {
 	bool host = record_options_host(o, operands);
@@ -48,7 +67,12 @@ void record_begin_print(FILE *file, const struct record_options *o, const struct
 		fprintf(file, ", and calls for %s in each %s",
 			units_format_ns((int64_t)detail->calls_ns, calls),
 			units_format_ns((int64_t)detail->every_ns, every));
+	for (size_t i = 0; i < detail->scope_count; i++)
+		scope_print(file, detail, &detail->scopes[i]);
 	end_print(file, o, operands);
+	if (detail_costs_all(detail))
+		fprintf(file, "; each call of other threads costs some time, too ('fathom doctor' "
+			      "says how much)");
 	if (detail->raised)
 		fprintf(file, "; calls, not waits alone, because --syscalls is given");
 	else if (detail->waits && !detail->given)

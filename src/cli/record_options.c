@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/detail_scope.h"
+
 #define AT(field) offsetof(struct record_options, field)
 
 const char record_usage[] =
 	"[-o DIR] [-d TIME] [-a] [--follow] [-p PID]... [--no-children] [--cgroup PATH]...\n"
-	"       [--rotate LIMITS] [--keep LIMITS] [--event S:N]... [--detail LEVEL]\n"
-	"       [--budget SHARE] [--syscalls LIST] [--spans-only] [--stacks MIN] [--sample [HZ]]\n"
-	"       [--flight] [--compress] [--buffer SIZE] [--on-chunk CMD] [-- CMD ARG...]";
+	"       [--rotate LIMITS] [--keep LIMITS] [--event S:N]...\n"
+	"       [--detail LEVEL[,SCOPE=LEVEL]...] [--budget SHARE] [--syscalls LIST]\n"
+	"       [--spans-only] [--stacks MIN] [--sample [HZ]] [--flight] [--compress]\n"
+	"       [--buffer SIZE] [--on-chunk CMD] [-- CMD ARG...]";
 
 const struct option record_option_table[] = {
 	{"output", 'o', "DIR", "add the chunks to this directory (default: a new fathom.data)",
@@ -37,7 +40,8 @@ const struct option record_option_table[] = {
 	{"detail", 0, "LEVEL",
 	 "calls, waits (no calls: much cheaper), or waits,bytes\n(default: waits for the whole "
 	 "host "
-	 "and --flight, else calls)",
+	 "and --flight, else calls);\nwaits,nginx=calls: calls of a program or pid, and what it "
+	 "starts",
 	 NULL, AT(detail), option_detail},
 	{"budget", 0, "SHARE",
 	 "hold this share of the CPUs' time, like 3%, by recording waits\nonly while calls cost "
@@ -175,6 +179,9 @@ int option_budget(void *field, const char *text, struct error *e)
 	return 0;
 }
 
+#define DETAIL_LEVELS                                                                              \
+	"is none of calls, waits and waits,bytes, with calls=TIME/TIME or SCOPE=LEVEL behind it"
+
 /* Reads "1s/30s": calls for a second in each half minute. */
 static int detail_window(struct option_detail *detail, const char *text, struct error *e)
 {
@@ -195,34 +202,60 @@ static int detail_window(struct option_detail *detail, const char *text, struct 
 	return err;
 }
 
-static int detail_word(struct option_detail *detail, const char *word, struct error *e)
+/* Reads "nginx=calls". */
+static int detail_scope(struct option_detail *detail, char *word, char *level, struct error *e)
 {
-	if (strcmp(word, "bytes") == 0 && !detail->bytes)
+	struct capture_detail_scope scope = {.calls = strcmp(level + 1, "calls") == 0};
+	int err;
+
+	*level = '\0';
+	if (!scope.calls && strcmp(level + 1, "waits") != 0)
+		return error_say(e, EINVAL, "gives %s a level that is neither calls nor waits",
+				 word);
+	if (detail->scope_count == CAPTURE_SCOPES_MAX)
+		return error_say(e, EINVAL, "has more than %d scopes", CAPTURE_SCOPES_MAX);
+	err = detail_scope_read(word, &scope, e);
+	if (!err)
+		detail->scopes[detail->scope_count++] = scope;
+	return err;
+}
+
+static int detail_word(struct option_detail *detail, char *word, struct error *e)
+{
+	char *level = strrchr(word, '=');
+
+	if (detail->waits && strcmp(word, "bytes") == 0 && !detail->bytes)
 		detail->bytes = true;
-	else if (strncmp(word, "calls=", 6) == 0 && !detail->calls_ns)
+	else if (detail->waits && strncmp(word, "calls=", 6) == 0 && !detail->calls_ns)
 		return detail_window(detail, word + 6, e);
+	else if (level && strncmp(word, "calls=", 6) != 0)
+		return detail_scope(detail, word, level, e);
 	else
-		return error_say(e, EINVAL,
-				 "is none of calls, waits and waits,bytes, with calls=TIME/TIME");
+		return error_say(e, EINVAL, DETAIL_LEVELS);
 	return 0;
 }
 
 int option_detail(void *field, const char *text, struct error *e)
 {
-	struct option_detail detail = {.given = true, .waits = strncmp(text, "waits", 5) == 0};
-	char words[96], *rest = words, *word;
+	struct option_detail *result = field;
+	struct option_detail detail = {.given = true, .words = strdup(text)};
+	char *rest = detail.words, *word = rest ? strsep(&rest, ",") : NULL;
 	int err = 0;
 
-	if ((!detail.waits && strcmp(text, "calls") != 0) || strlen(text) >= sizeof(words))
-		return error_say(e, EINVAL, "is none of calls, waits and waits,bytes");
-	strcpy(words, text);
-	if (strcmp(strsep(&rest, ","), detail.waits ? "waits" : "calls") != 0)
-		return error_say(e, EINVAL, "is none of calls, waits and waits,bytes");
+	if (!word)
+		return error_set(e, ENOMEM, "cannot read the level of detail");
+	detail.waits = strcmp(word, "waits") == 0;
+	if (!detail.waits && strcmp(word, "calls") != 0)
+		err = error_say(e, EINVAL, DETAIL_LEVELS);
 	while (!err && (word = strsep(&rest, ",")))
 		err = detail_word(&detail, word, e);
-	if (!err)
-		*(struct option_detail *)field = detail;
-	return err;
+	if (err) {
+		free(detail.words);
+		return err;
+	}
+	free(result->words);
+	*result = detail;
+	return 0;
 }
 
 #define STACK_BYTES_MAX (STACK_WORDS_MAX * 8)
@@ -338,6 +371,16 @@ static void detail_choose(struct record_options *o, const struct operands *opera
 	o->detail.waits = waits && !o->syscalls.given;
 }
 
+/* Whether calls are recorded at some time, or of some threads. */
+static bool detail_has_calls(const struct option_detail *detail)
+{
+	bool calls = !detail->waits || detail->calls_ns;
+
+	for (size_t i = 0; i < detail->scope_count; i++)
+		calls |= detail->scopes[i].calls;
+	return calls;
+}
+
 int record_options_check(void *options, const struct operands *operands, struct error *e)
 {
 	struct record_options *o = options;
@@ -354,7 +397,7 @@ int record_options_check(void *options, const struct operands *operands, struct 
 		return error_say(e, EINVAL, "--follow needs a command, after --");
 	if (o->no_children && !o->pids.count)
 		return error_say(e, EINVAL, "--no-children needs -p");
-	if (o->detail.waits && o->syscalls.given)
+	if (o->detail.waits && o->syscalls.given && !detail_has_calls(&o->detail))
 		return error_say(e, EINVAL,
 				 "--detail waits records no calls: leave out --syscalls, or use "
 				 "--detail calls");
@@ -371,6 +414,7 @@ void record_options_release(void *options)
 	struct record_options *o = options;
 
 	vec_free(&o->pids);
+	free(o->detail.words);
 	option_list_free(&o->cgroups);
 	option_list_free(&o->events);
 }

@@ -2,6 +2,7 @@
 #ifndef CLI_RECORD_OPTIONS_H
 #define CLI_RECORD_OPTIONS_H
 
+#include "capture/capture.h"
 #include "cli/option.h"
 #include "record/record.h"
 #include "record/syscalls.h"
@@ -49,6 +50,10 @@ struct option_detail {
 	bool bytes;  /* with waits: byte ranges of connections, too */
 	/* With waits: calls for so long, once in each such time; 0: never. */
 	uint64_t calls_ns, every_ns;
+	/* Scopes with another level; names lie in the text of the option. */
+	struct capture_detail_scope scopes[CAPTURE_SCOPES_MAX];
+	size_t scope_count;
+	char *words; /* owned: the text of the option, in pieces; or NULL */
 };
 
 struct record_options {

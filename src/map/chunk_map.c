@@ -46,10 +46,10 @@ static int chunk_apply(struct partial *p, const struct chunk_task *task, struct 
 /* Applies the filters that the manifest names: the records that name them may be damaged. */
 static int filters_of_chunk(struct partial *p, const struct chunk_info *info)
 {
-	struct record_filter filter = {
-		.head = {.kind = RECORD_filter, .time_ns = info->begin_ns},
-		.flags = (u32)info->filters &
-			 (FILTER_SYSCALLS | FILTER_SPANS | FILTER_CALLS | FILTER_DETAIL)};
+	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = info->begin_ns},
+				       .flags = (u32)info->filters &
+						(FILTER_SYSCALLS | FILTER_SPANS | FILTER_CALLS |
+						 FILTER_DETAIL | FILTER_SCOPES)};
 
 	return filter.flags ? partial_apply(p, &filter.head) : 0;
 }

@@ -21,7 +21,9 @@ static bool call_left_out(const struct partial *p, const struct life *l, const s
 {
 	u32 filters = filters_of_life(p, l), then = filters_at(p, k->end_ns - 1);
 
-	filters = (filters & ~(u32)FILTER_CALLS) | (then & FILTER_CALLS);
+	filters &= ~(u32)FILTER_CALLS;
+	if (!(then & FILTER_SCOPES)) /* else the begin of the call was seen: its scope has calls */
+		filters |= then & FILTER_CALLS;
 	return filters & (FILTER_SYSCALLS | FILTER_CALLS) ||
 	       (filters & FILTER_SPANS && context_is_none(&k->ctx));
 }

@@ -39,7 +39,7 @@ static u64 system_read(void)
 
 void budget_begin(struct budget *b, u32 ppm, const struct detail *detail, u64 now_ns)
 {
-	bool calls = detail->own == CAPTURE_DETAIL_CALLS || detail->window_ns;
+	bool calls = detail->own != CAPTURE_DETAIL_WAITS || detail->window_ns;
 	u8 wanted = calls ? STEP_LEVEL_calls : STEP_LEVEL_waits;
 
 	*b = (struct budget){.ppm = ppm,

@@ -12,18 +12,18 @@
 
 #define AGAIN_NS 1000000000ull
 
-struct detail detail_of(struct capture *capture, bool calls, bool bytes)
+struct detail detail_of(struct capture *capture, enum capture_detail own, bool bytes)
 {
-	return (struct detail){.capture = capture,
-			       .own = calls ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS,
-			       .most = CAPTURE_DETAIL_CALLS,
-			       .bytes = bytes};
+	return (struct detail){
+		.capture = capture, .own = own, .most = CAPTURE_DETAIL_CALLS, .bytes = bytes};
 }
 
 const char *detail_name(const struct detail *d, enum capture_detail level)
 {
 	if (level == CAPTURE_DETAIL_CALLS)
 		return "calls";
+	if (level == CAPTURE_DETAIL_SCOPES)
+		return "scopes";
 	return d->bytes ? "waits,bytes" : "waits";
 }
 
@@ -81,12 +81,20 @@ static u64 window_due_ns(const struct detail *d, u64 now_ns)
 	return d->turn_ns + d->every_ns;
 }
 
+static void asked_forget(struct detail *d)
+{
+	if (d->asked && d->asked_scope[0])
+		(void)capture_detail_ask(d->capture, NULL, false, NULL);
+	d->asked = false;
+	d->asked_scope[0] = '\0';
+}
+
 void detail_follow(struct detail *d, u64 now_ns)
 {
 	struct error e = {0};
 
 	if (d->asked && now_ns >= d->asked_until_ns)
-		d->asked = false;
+		asked_forget(d);
 	window_follow(d, now_ns);
 	if (now_ns < d->again_ns || !capture_detail_set(d->capture, wanted(d, now_ns), &e))
 		return;
@@ -101,31 +109,56 @@ u64 detail_due_ns(const struct detail *d, u64 now_ns)
 	return d->asked ? d->asked_until_ns : window_due_ns(d, now_ns);
 }
 
-int detail_ask(struct detail *d, enum capture_detail level, u64 for_ns, u64 now_ns, struct error *e)
+/* Of threads in a scope; the others stay as the recording was begun, or as its budget says. */
+static int scope_ask(struct detail *d, const struct detail_request *request, struct error *e)
 {
-	int err = capture_detail_set(d->capture, level, e);
+	struct capture_detail_scope scope = {.calls = request->calls};
+	int err = detail_scope_read(request->scope, &scope, e);
 
+	if (!err)
+		err = capture_detail_ask(d->capture, &scope, d->most == CAPTURE_DETAIL_WAITS, e);
+	if (!err && (err = capture_detail_set(d->capture, CAPTURE_DETAIL_SCOPES, e)))
+		(void)capture_detail_ask(d->capture, NULL, false, NULL);
+	return err;
+}
+
+int detail_ask(struct detail *d, const struct detail_request *request, u64 now_ns, struct error *e)
+{
+	enum capture_detail level = request->calls ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS;
+	int err;
+
+	if (request->scope)
+		level = CAPTURE_DETAIL_SCOPES;
+	if (request->scope || d->asked_scope[0])
+		asked_forget(d);
+	err = request->scope ? scope_ask(d, request, e) : capture_detail_set(d->capture, level, e);
 	if (err)
 		return err;
 	d->asked = true;
 	d->asked_for = level;
-	d->asked_until_ns = for_ns < UINT64_MAX - now_ns ? now_ns + for_ns : UINT64_MAX;
+	snprintf(d->asked_scope, sizeof(d->asked_scope), "%s",
+		 request->scope ? request->scope : "");
+	d->asked_calls = request->calls;
+	d->asked_until_ns = request->for_ns < UINT64_MAX - now_ns ? now_ns + request->for_ns
+								  : UINT64_MAX;
 	return 0;
 }
 
 static void state_tell(const struct detail *d, u64 now_ns, char *text, size_t size)
 {
-	enum capture_detail now = capture_detail(d->capture);
+	enum capture_detail now = capture_detail(d->capture), level = now;
 	u64 due_ns = d->asked || now != d->own ? detail_due_ns(d, now_ns) : UINT64_MAX;
 
-	snprintf(text, size, "%s %s %" PRIu64 "\n", detail_name(d, now), detail_name(d, d->own),
-		 due_ns == UINT64_MAX ? 0 : due_ns - now_ns);
+	if (d->asked && d->asked_scope[0])
+		level = d->asked_calls ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS;
+	snprintf(text, size, "%s %s %" PRIu64 "%s%s\n", detail_name(d, level),
+		 detail_name(d, d->own), due_ns == UINT64_MAX ? 0 : due_ns - now_ns,
+		 d->asked_scope[0] ? " " : "", d->asked_scope);
 }
 
-static int level_read(const struct detail *d, const char *name, enum capture_detail *level,
-		      struct error *e)
+static int level_read(const struct detail *d, const char *name, bool *calls, struct error *e)
 {
-	*level = strcmp(name, "calls") == 0 ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS;
+	*calls = strcmp(name, "calls") == 0;
 	if (strcmp(name, "waits,bytes") == 0 && !d->bytes)
 		return error_say(e, EINVAL,
 				 "it began without byte ranges, which cannot be added: ask for "
@@ -136,21 +169,24 @@ static int level_read(const struct detail *d, const char *name, enum capture_det
 bool detail_answer(void *detail, const char *request, char *text, size_t size)
 {
 	struct detail *d = detail;
-	u64 now_ns = host_clock_now_ns(), for_ns = 0;
-	enum capture_detail level;
+	struct detail_request asked = {0};
+	char name[16], scope[DETAIL_SCOPE_BYTES];
+	u64 now_ns = host_clock_now_ns();
 	struct error e = {0};
-	char name[16];
 	int err = 0, n;
 
+	_Static_assert(DETAIL_SCOPE_BYTES == 64, "as in the format below");
 	if (strncmp(request, "detail", 6) != 0 || (request[6] && request[6] != ' '))
 		return false;
-	n = sscanf(request, "detail %15s %" SCNu64, name, &for_ns);
-	if (n == 2)
-		err = level_read(d, name, &level, &e);
+	n = sscanf(request, "detail %15s %" SCNu64 " %63[^\n]", name, &asked.for_ns, scope);
+	if (n >= 2)
+		err = level_read(d, name, &asked.calls, &e);
 	else if (request[6])
 		err = error_say(&e, EINVAL, "it does not understand this request");
-	if (n == 2 && !err)
-		err = detail_ask(d, level, for_ns ? for_ns : UINT64_MAX, now_ns, &e);
+	asked.scope = n == 3 ? scope : NULL;
+	asked.for_ns = asked.for_ns ? asked.for_ns : UINT64_MAX;
+	if (n >= 2 && !err)
+		err = detail_ask(d, &asked, now_ns, &e);
 	if (err)
 		snprintf(text, size, "error %s\n", e.text);
 	else

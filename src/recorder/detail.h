@@ -13,10 +13,11 @@
 
 #include "base/error.h"
 #include "capture/capture.h"
+#include "recorder/detail_scope.h"
 
 struct detail {
 	struct capture *capture; /* borrowed; NULL: it was not opened yet */
-	enum capture_detail own; /* of the recording */
+	enum capture_detail own; /* of the recording; with scopes that differ: _SCOPES */
 	bool bytes;		 /* at `waits`, byte ranges are recorded, too */
 	enum capture_detail
 		most; /* no more than that is recorded unless it is asked for: a budget */
@@ -25,18 +26,20 @@ struct detail {
 	u64 window_from_ns;	 /* when calls are recorded in it */
 	bool asked;		 /* `asked_for` holds until asked_until_ns */
 	enum capture_detail asked_for;
-	u64 asked_until_ns;  /* UINT64_MAX: until something else is asked */
+	bool asked_calls;
+	char asked_scope[DETAIL_SCOPE_BYTES]; /* with _SCOPES: of these threads; else "" */
+	u64 asked_until_ns;		      /* UINT64_MAX: until something else is asked */
 	u64 again_ns;	     /* a level that could not be set is not tried before */
 	struct error failed; /* the last reason that was printed */
 };
 
 /* Of a recording that begins; `capture` is borrowed. */
-struct detail detail_of(struct capture *capture, bool calls, bool bytes);
+struct detail detail_of(struct capture *capture, enum capture_detail own, bool bytes);
 
 /* Calls for window_ns in each every_ns, at an offset that is drawn each time. 0: never. */
 void detail_windows(struct detail *d, u64 window_ns, u64 every_ns);
 
-/* "calls", "waits" or "waits,bytes"; static. */
+/* "calls", "scopes", "waits" or "waits,bytes"; static. */
 const char *detail_name(const struct detail *d, enum capture_detail level);
 
 /*
@@ -48,17 +51,24 @@ void detail_follow(struct detail *d, u64 now_ns);
 /* When the level is to change by itself; UINT64_MAX: it is not. */
 u64 detail_due_ns(const struct detail *d, u64 now_ns);
 
-/*
- * From now on that level holds, for a time (UINT64_MAX: for good). 0 or a negative errno; then all
- * is as before.
- */
-int detail_ask(struct detail *d, enum capture_detail level, u64 for_ns, u64 now_ns,
-	       struct error *e);
+/* A level that somebody asks for. */
+struct detail_request {
+	bool calls;	   /* or waits */
+	const char *scope; /* of these threads, by detail_scope_read(); NULL: of all */
+	u64 for_ns;	   /* UINT64_MAX: for good */
+};
 
 /*
- * Handles a request by which `fathom detail` asks: "detail", or "detail LEVEL FOR_NS" (0: for
- * good). False: it is none. `text`, of `size` bytes, gets the answer, a line: "LEVEL OWN LEFT_NS",
- * where LEFT_NS is how long LEVEL holds before OWN does (0: for good), or "error" and the reason.
+ * From now on that level holds, in place of one that was asked for before. 0 or a negative errno;
+ * then what was asked for before may not hold any more, if one of the two has a scope.
+ */
+int detail_ask(struct detail *d, const struct detail_request *request, u64 now_ns, struct error *e);
+
+/*
+ * Handles a request by which `fathom detail` asks: "detail", or "detail LEVEL FOR_NS [SCOPE]" (0:
+ * for good). False: it is none. `text`, of `size` bytes, gets the answer, a line: "LEVEL OWN
+ * LEFT_NS [SCOPE]", where LEFT_NS is how long LEVEL holds, in SCOPE, before OWN does (0: for good),
+ * or "error" and the reason.
  */
 bool detail_answer(void *detail, const char *request, char *text, size_t size);
 

@@ -21,6 +21,8 @@ struct capture_options recorder_capture_options(const struct recorder_options *o
 		.spans_only = o->spans_only,
 		.no_calls = o->no_calls,
 		.no_bytes = o->no_bytes,
+		.detail_scopes = o->detail_scopes,
+		.detail_scope_count = o->detail_scope_count,
 		.stacks_min_ns = o->stacks_min_ns,
 		.sample_hz = o->sample_hz,
 		.stack_bytes = o->stack_bytes,

@@ -392,6 +392,13 @@ static int first_chunk_begin(struct recorder *r, struct error *e)
 	return chunking_begin(&r->chunks, r->begin_ns, e);
 }
 
+static enum capture_detail own_detail(const struct recorder_options *o)
+{
+	if (o->detail_scope_count)
+		return CAPTURE_DETAIL_SCOPES;
+	return o->no_calls ? CAPTURE_DETAIL_WAITS : CAPTURE_DETAIL_CALLS;
+}
+
 static int capture_begin(struct recorder *r, struct error *e)
 {
 	const struct recorder_options *o = &r->options;
@@ -409,7 +416,7 @@ static int capture_begin(struct recorder *r, struct error *e)
 		err = capture_attach(r->capture, e);
 	if (!err)
 		lacks_find(r);
-	r->detail = detail_of(r->capture, !o->no_calls, !o->no_bytes);
+	r->detail = detail_of(r->capture, own_detail(o), !o->no_bytes);
 	detail_windows(&r->detail, o->calls_ns, o->calls_every_ns);
 	budget_begin(&r->budget, o->budget_ppm, &r->detail, host_clock_now_ns());
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();

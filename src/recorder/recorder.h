@@ -33,6 +33,9 @@ struct recorder_options {
 	bool spans_only;
 	bool no_calls; /* no system calls and no page faults: the waits alone (--detail waits) */
 	bool no_bytes; /* no byte ranges of connections */
+	/* Scopes with another level than no_calls says; the last one that matches counts. */
+	const struct capture_detail_scope *detail_scopes;
+	size_t detail_scope_count;
 	/* With no_calls: calls for so long, once in each such time, at random; 0: never. */
 	u64 calls_ns, calls_every_ns;
 	u32 budget_ppm;		    /* of the CPUs' time, in millionths; 0: no budget */

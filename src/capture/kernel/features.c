@@ -310,7 +310,7 @@ int capture_features_attach(struct capture *c, struct error *e)
 		error_set(e, err, "cannot attach to the kernel");
 	else if (c->filters & FILTER_CALLS)
 		err = capture_features_waits_attach(c, e);
-	else
+	if (!err && (!(c->filters & FILTER_CALLS) || c->filters & FILTER_SCOPES))
 		err = capture_features_calls_attach(c, e);
 	if (err)
 		capture_features_detach(c);

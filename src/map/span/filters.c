@@ -13,7 +13,8 @@
  *   that the thread does is recorded. With both, all of it is unknown.
  *
  * With --detail waits no call is recorded. The records of a thread say so themselves, since the
- * level changes while it runs, and a life makes that time cpu (model/life.h). A context is seen
+ * level changes while it runs, or holds for some scopes only, and a life makes that time cpu
+ * (model/life.h). A context is seen
  * only at switches then. So of a span of which nothing else is known, time on a CPU between two of
  * them is unknown: the thread may have left the span, and taken it up again.
  *
@@ -40,6 +41,8 @@ struct known {
 	s64 active, seen;
 };
 
+#define LEVEL_FLAGS ((u32)(FILTER_CALLS | FILTER_SCOPES))
+
 struct filtering {
 	struct partial *p;
 	struct holders holders;
@@ -62,13 +65,13 @@ static int told_compare(const void *a, const void *b)
  */
 static bool level_changes(const struct filter_told *last, const struct filter_told *told)
 {
-	return told->flags & FILTER_DETAIL && (last->flags ^ told->flags) & FILTER_CALLS;
+	return told->flags & FILTER_DETAIL && (last->flags ^ told->flags) & LEVEL_FLAGS;
 }
 
 /* What holds of all stretch, and the level where none changes. */
 static u32 stretch_flags(const struct filter_told *last, const struct filter_told *told)
 {
-	return last->flags & FILTER_DETAIL ? told->flags & ~(u32)FILTER_CALLS : told->flags;
+	return last->flags & FILTER_DETAIL ? told->flags & ~LEVEL_FLAGS : told->flags;
 }
 
 /* Each element from `first` on gets what holds of all the stretch. */
@@ -77,7 +80,7 @@ static void stretch_fill(struct filter_told *list, size_t first, size_t end)
 	u32 all = 0;
 
 	for (size_t i = first; i < end; i++)
-		all |= list[i].flags & ~(u32)(FILTER_CALLS | FILTER_DETAIL);
+		all |= list[i].flags & ~(LEVEL_FLAGS | FILTER_DETAIL);
 	for (size_t i = first; i < end; i++)
 		list[i].flags |= all;
 }
@@ -187,7 +190,7 @@ bool partial_calls_are_waits(const struct partial *p)
 	u64 to_ns = p->options.to_ns ? p->options.to_ns : p->to_ns;
 
 	return !partial_calls_share(p, from_ns, to_ns).calls_ns &&
-	       partial_filters(p, from_ns, to_ns) & FILTER_CALLS;
+	       (partial_filters(p, from_ns, to_ns) & LEVEL_FLAGS) == FILTER_CALLS;
 }
 
 u64 filters_life_from(const struct partial *p, struct life *l)

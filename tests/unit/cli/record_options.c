@@ -107,6 +107,30 @@ TEST(the_level_that_is_given)
 	CHECK_EQ(parsed("--detail waits --detail calls"), 0);
 	CHECK(!o.detail.waits);
 	CHECK_EQ(parsed("--detail all"), -EINVAL);
+	CHECK_EQ(parsed("--detail calls,bytes"), -EINVAL);
+}
+
+TEST(levels_of_scopes)
+{
+	CHECK_EQ(parsed("--detail waits,bytes,nginx=calls,12=waits,calls=1s/30s"), 0);
+	CHECK(o.detail.waits && o.detail.bytes);
+	CHECK_EQ(o.detail.calls_ns, 1000000000);
+	CHECK_EQ(o.detail.scope_count, 2);
+	CHECK_STR(o.detail.scopes[0].name, "nginx");
+	CHECK(o.detail.scopes[0].calls && !o.detail.scopes[1].calls);
+	CHECK(!o.detail.scopes[1].name);
+	CHECK_EQ(o.detail.scopes[1].pid, 12);
+	CHECK_EQ(parsed("--detail calls,12th=waits"), 0);
+	CHECK(!o.detail.waits);
+	CHECK_STR(o.detail.scopes[0].name, "12th");
+	CHECK_EQ(parsed("--detail waits,nginx=all"), -EINVAL);
+	CHECK_EQ(parsed("--detail waits,nginx"), -EINVAL);
+	CHECK_EQ(parsed("--detail waits,=calls"), -EINVAL);
+	CHECK_EQ(parsed("--detail waits,0=calls"), -EINVAL);
+	CHECK_EQ(parsed("--detail waits,/a=calls"), -EINVAL);
+	CHECK_EQ(parsed("--detail waits,a=calls,b=calls,c=calls,d=calls,e=calls,f=calls,g=calls,"
+			"h=calls,i=calls"),
+		 -EINVAL);
 }
 
 TEST(to_choose_calls_is_to_want_them)
@@ -116,6 +140,8 @@ TEST(to_choose_calls_is_to_want_them)
 	CHECK_EQ(parsed("--syscalls read -- true"), 0);
 	CHECK(!o.detail.waits && !o.detail.raised);
 	CHECK_EQ(parsed("--detail waits --syscalls read"), -EINVAL);
+	CHECK_EQ(parsed("--detail waits,sh=waits --syscalls read"), -EINVAL);
+	CHECK_EQ(parsed("--detail waits,sh=calls --syscalls read"), 0);
 	CHECK_EQ(parsed("--detail calls --syscalls read"), 0);
 	CHECK(!o.detail.raised);
 }

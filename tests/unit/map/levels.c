@@ -12,6 +12,15 @@
 #include "cuts.h"
 #include "seeds.h"
 
+/* Each other recording has scopes at `calls`. */
+static void simulate_any(struct simulation *s, u64 seed, int threads, int actions)
+{
+	if (seed % 2)
+		simulate_scopes(s, seed, threads, actions);
+	else
+		simulate_levels(s, seed, threads, actions);
+}
+
 static struct partial *finished(const struct simulation *s, struct partial *p)
 {
 	partial_cover(p, s->from_ns, s->to_ns);
@@ -40,8 +49,8 @@ TEST(no_time_is_claimed_that_was_not_recorded)
 		struct simulation s;
 		struct partial *p;
 
-		simulate_levels(&s, seed, 6, 60);
-		p = finished(&s, seed % 2 ? map_cut(&s, 5) : map_range(&s, 0, s.records.count));
+		simulate_any(&s, seed, 6, 60);
+		p = finished(&s, seed % 4 < 2 ? map_cut(&s, 5) : map_range(&s, 0, s.records.count));
 		CHECK_EQ(p->lives.count, s.threads.count);
 		for (size_t i = 0; i < p->lives.count; i++) {
 			const struct life *l = p->lives.data[i];
@@ -65,7 +74,7 @@ TEST(no_span_has_what_was_not_recorded)
 		struct simulation s;
 		struct partial *p;
 
-		simulate_levels(&s, seed, 6, 60);
+		simulate_any(&s, seed, 6, 60);
 		p = finished(&s, map_cut(&s, 5));
 		for (size_t i = 0; i < p->spans.count; i++)
 			for (size_t k = 0; k < p->spans.data[i]->active.list.count; k++)
@@ -134,11 +143,38 @@ TEST(the_share_of_calls_is_exact)
 	}
 }
 
+/* Where calls of some threads are recorded, sleeps do not count in the place of calls. */
+TEST(waits_are_no_calls_where_scopes_have_calls)
+{
+	u64 waits = 0, calls = 0;
+
+	for (u64 seed = 1; seed <= seeds_of(60); seed++) {
+		struct simulation s;
+		struct partial *p;
+
+		simulate_scopes(&s, seed, 3, 20);
+		p = finished(&s, map_cut(&s, 3));
+		CHECK(!partial_calls_are_waits(p));
+		CHECK(partial_filters(p, s.from_ns, s.to_ns) & FILTER_SCOPES);
+		for (size_t i = 0; i < p->lives.count; i++)
+			waits += p->lives.data[i]->total.ns[SPLIT_cpu] != 0;
+		for (size_t i = 0; i < kspans_count(&p->kspans); i++) {
+			struct kspan k;
+
+			kspans_get(&p->kspans, i, &k);
+			calls += k.kind == KSPAN_SYSCALL;
+		}
+		partial_free(p);
+		simulation_free(&s);
+	}
+	CHECK(waits > 0 && calls > 0);
+}
+
 static void check_law(u64 seed, int gaps, int losses, cut_fn *map_in_pieces)
 {
 	struct simulation s;
 
-	simulate_levels(&s, seed, 5, 40);
+	simulate_any(&s, seed, 5, 40);
 	for (int i = 0; i < gaps; i++) {
 		u64 begin = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
 
@@ -173,7 +209,7 @@ TEST(merge_of_a_range_covers_changes)
 	for (u64 seed = 1; seed <= seeds_of(120); seed++) {
 		struct simulation s;
 
-		simulate_levels(&s, seed, 5, 40);
+		simulate_any(&s, seed, 5, 40);
 		simulation_lose(&s, seed % 4 == 3 ? 6 : 0);
 		s.limit_from_ns = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
 		if (seed % 2)
@@ -191,7 +227,7 @@ TEST(a_checkpoint_stands_for_what_was_before)
 		char *whole, *resumed;
 		u64 at;
 
-		simulate_levels(&s, seed, 5, 40);
+		simulate_any(&s, seed, 5, 40);
 		simulation_lose(&s, seed % 4 == 3 ? 6 : 0);
 		at = s.from_ns + 1 + simulation_random(&s, s.to_ns - s.from_ns);
 		whole = answers_since(map_since(&s, at), &s, at);

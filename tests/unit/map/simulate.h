@@ -41,8 +41,9 @@ struct simulation {
 	u64 limit_from_ns, limit_to_ns;	      /* of what is asked; 0: none */
 	VEC(u64) levels;		      /* when recording of calls begins and ends, in turn */
 	bool calls_first;		      /* calls are recorded before the first of them */
-	VEC(struct simulated_record) records; /* sorted by time */
-	VEC(struct simulated_thread) threads; /* by tid, as it is at the end, and begin */
+	bool scoped; /* where calls are recorded, then those of threads in some scopes */
+	VEC(struct simulated_record) records;  /* sorted by time */
+	VEC(struct simulated_thread) threads;  /* by tid, as it is at the end, and begin */
 	u64 streams[SIMULATED_CONNECTIONS][2]; /* bytes so far, by direction */
 	struct bytes bytes;
 };
@@ -58,6 +59,12 @@ void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions,
 
 /* The same; calls are recorded at times, the level of detail changes some times at random. */
 void simulate_levels(struct simulation *s, u64 seed, int threads, int actions);
+
+/*
+ * The same; calls are recorded only of threads in some scopes, which each thread enters and leaves
+ * at random.
+ */
+void simulate_scopes(struct simulation *s, u64 seed, int threads, int actions);
 
 /*
  * The same of one of two recordings between which lies a gap, which is returned: the second one

@@ -147,7 +147,7 @@ void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns)
 	s->records.data[n].order = 0; /* before what else happened then */
 	if (is_filtered(s, end_ns))
 		filters_tell(s, end_ns);
-	if (s->levels.count)
+	if (s->levels.count || s->scoped)
 		simulation_level_tell(s, end_ns);
 	for (size_t i = 0; i < s->threads.count; i++) { /* the snapshot finds some again */
 		const struct simulated_thread *t = &s->threads.data[i];

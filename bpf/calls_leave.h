@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#ifndef BPF_CALLS_LEAVE_H
+#define BPF_CALLS_LEAVE_H
+
+/*
+ * At the end of a call of the running thread, whose scope of detail wants no calls: does not follow
+ * its calls any more, and records that none is recorded from now on.
+ */
+int calls_leave(void);
+
+#endif

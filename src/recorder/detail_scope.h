@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads with a level of detail of their own, as a user names them. */
+#ifndef RECORDER_DETAIL_SCOPE_H
+#define RECORDER_DETAIL_SCOPE_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "capture/capture.h"
+
+#define DETAIL_SCOPE_BYTES 64
+
+/*
+ * Reads a scope: a pid, or the name of a program or thread, which `*scope` borrows. 0 or a negative
+ * errno.
+ */
+static inline int detail_scope_read(const char *text, struct capture_detail_scope *scope,
+				    struct error *e)
+{
+	size_t length = strlen(text);
+	struct capture_detail_scope read = {0};
+	unsigned long pid;
+
+	if (!length || length >= DETAIL_SCOPE_BYTES || strpbrk(text, ",=\n"))
+		return error_say(e, EINVAL, "'%s' is no pid and no name of a program", text);
+	if (strchr(text, '/') || strncmp(text, "service:", 8) == 0 || strcmp(text, "spans") == 0)
+		return error_say(e, EINVAL,
+				 "'%s': only a pid and the name of a program or thread can have a "
+				 "level of its own",
+				 text);
+	if (strspn(text, "0123456789") < length) {
+		read.name = text;
+	} else {
+		pid = strtoul(text, NULL, 10);
+		if (!pid || pid > INT32_MAX)
+			return error_say(e, EINVAL, "'%s' is no pid", text);
+		read.pid = (pid_t)pid;
+	}
+	read.calls = scope->calls;
+	*scope = read;
+	return 0;
+}
+
+#endif
