@@ -102,6 +102,26 @@ static __always_inline bool call_is_of_leader(struct task_struct *task)
 		       KERNEL_READ(task, group_leader, thread_pid);
 }
 
+#define FUTEX_COMMAND 127
+#define FUTEX_LOCK_PI 6
+#define FUTEX_LOCK_PI2 13
+#define FUTEX_TID_MASK 0x3fffffff
+
+/*
+ * The owner of the lock for which the task waits, if the lock has priority inheritance: its word
+ * has the owner's tid, in the task's pid namespace. Only the task itself can read it. 0: not known.
+ */
+static __always_inline u32 call_lock_owner(const u64 args[6], struct task_struct *task)
+{
+	u32 command = args[1] & FUTEX_COMMAND, word = 0;
+
+	if ((command != FUTEX_LOCK_PI && command != FUTEX_LOCK_PI2) ||
+	    bpf_get_current_task() != (u64)task || KERNEL_READ(task, thread_pid, level))
+		return 0;
+	bpf_probe_read_user(&word, sizeof(word), (void *)args[0]);
+	return word & FUTEX_TID_MASK;
+}
+
 /* Fills in what is told of a call without a file instead: see FILE_NONE_* in record.h. */
 static __always_inline void call_fill_none(struct file_ref *ref, u32 row, struct task_struct *task,
 					   bool compat)
@@ -115,6 +135,7 @@ static __always_inline void call_fill_none(struct file_ref *ref, u32 row, struct
 		__builtin_memset(ref, 0, sizeof(*ref));
 		ref->key = FUTEX_KEY(args[1], args[2]);
 		ref->flags = FILE_NONE_FUTEX;
+		ref->dev = call_lock_owner(args, task);
 		return;
 	case SYSCALL_NR_wait4:
 	case SYSCALL_NR_waitid:

@@ -162,15 +162,16 @@ struct file_ref {
 	u16 kind;  /* enum record_file_kind */
 	u16 flags; /* FILE_* below */
 };
-#define FILE_PEER_ON_HOST 1  /* the other end of the connection is on this host */
-#define FILE_DIRECT 2	     /* opened with O_DIRECT */
-#define FILE_DELETED 4	     /* the file has no name any more: readlink says (deleted) */
-#define FILE_ASKED 512	     /* of a socket record: its peer is whom a connect asks for */
-#define FILE_NONE_ENDLESS 8  /* with kind 0: a poll or select of no file, without a time-out */
-#define FILE_LISTENS 16	     /* a socket that takes what anybody sends: see FILE_SIDES */
-#define FILE_ACCEPTED 32     /* a connection that the other end made */
-#define FILE_MADE 64	     /* a connection that this end made, or one of a pair of sockets */
-#define FILE_NONE_FUTEX 128  /* with kind 0: a wait for a futex; key: FUTEX_KEY() */
+#define FILE_PEER_ON_HOST 1 /* the other end of the connection is on this host */
+#define FILE_DIRECT 2	    /* opened with O_DIRECT */
+#define FILE_DELETED 4	    /* the file has no name any more: readlink says (deleted) */
+#define FILE_ASKED 512	    /* of a socket record: its peer is whom a connect asks for */
+#define FILE_NONE_ENDLESS 8 /* with kind 0: a poll or select of no file, without a time-out */
+#define FILE_LISTENS 16	    /* a socket that takes what anybody sends: see FILE_SIDES */
+#define FILE_ACCEPTED 32    /* a connection that the other end made */
+#define FILE_MADE 64	    /* a connection that this end made, or one of a pair of sockets */
+/* with kind 0: a wait for a futex; key: FUTEX_KEY(); dev: tid of its owner, if its word tells it */
+#define FILE_NONE_FUTEX 128
 #define FILE_NONE_LEADER 256 /* with kind 0: the first process of a session or a pid namespace */
 /* With kind 0: a worker of io_uring in a request without a file. */
 #define FILE_NONE_REQUEST 1024

@@ -326,6 +326,7 @@ static void wait_attributes(struct span_builder *b, const struct kspan *k)
 	}
 	if (k->wake.has)
 		span_add_waker(b, &k->wake);
+	span_add_owner(b, k);
 	span_add_had_cpu(b, k);
 }
 

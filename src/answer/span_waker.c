@@ -106,6 +106,14 @@ void span_add_waker(struct span_builder *b, const struct life_wake *wake)
 		builder_integer(b, "waker.tid", wake->waker_tid);
 }
 
+void span_add_owner(struct span_builder *b, const struct kspan *k)
+{
+	if (k->file.kind || !(k->file.flags & FILE_NONE_FUTEX) || !k->file.dev)
+		return;
+	builder_string(b, "lock.owner", thread_text(b, k->file.dev, k->begin_ns));
+	builder_integer(b, "lock.owner.tid", k->file.dev);
+}
+
 void span_add_had_cpu(struct span_builder *b, const struct kspan *k)
 {
 	u32 tid = (u32)k->result - LIFE_HAD_CPU(0);

@@ -11,6 +11,9 @@
 
 void span_add_waker(struct span_builder *b, const struct life_wake *wake);
 
+/* Adds which thread owned the lock that a wait was for, if the lock itself told the kernel. */
+void span_add_owner(struct span_builder *b, const struct kspan *k);
+
 /* Adds which thread had the CPU that a wait was for, if that wait took SPAN_HAD_CPU_MIN_NS. */
 void span_add_had_cpu(struct span_builder *b, const struct kspan *k);
 

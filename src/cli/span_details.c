@@ -186,10 +186,17 @@ static void thread_write(const struct terminal *t, const struct attribute *threa
 	terminal_text(t, tid ? name : thread->string);
 }
 
+/* "held by make[12]  woken by make[12]" */
 static void waker_write(const struct terminal *t, const struct span *span)
 {
 	const struct attribute *waker = span_attribute_find(span, "waker");
+	const struct attribute *owner = span_attribute_find(span, "lock.owner");
 
+	if (owner) {
+		fputs("held by ", t->file);
+		thread_write(t, owner, span_attribute_find(span, "lock.owner.tid"));
+		fputs(waker ? "  " : "", t->file);
+	}
 	if (!waker)
 		return;
 	fputs("woken by ", t->file);

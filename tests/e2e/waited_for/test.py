@@ -273,6 +273,31 @@ open("pids", "w").write("%d %d" % tuple(pids))
 
 
 @tests.add
+def a_lock_with_priority_inheritance_names_its_owner():
+    recording, folder = record("owner", """
+import ctypes, threading, time
+libc = ctypes.CDLL(None)
+owner = threading.get_native_id()
+word = ctypes.c_uint32(owner)  # as a lock without contention is taken
+def futex(command): return libc.syscall(202, ctypes.byref(word), command | 128, 0, None)
+taker = threading.Thread(target=lambda: (futex(6), futex(7)))
+taker.start()
+while not word.value & 0x80000000: time.sleep(0.01)
+time.sleep(0.02)
+futex(7)
+taker.join()
+open("owner", "w").write(str(owner))
+""")
+    with open(os.path.join(folder, "owner"), encoding="ascii") as file:
+        owner = int(file.read())
+    owned = [span["attributes"] for trace in fathom.trace_all(recording)["traces"]
+             for span in trace["spans"] if "lock.owner" in span["attributes"]]
+    equal([wait["lock.owner.tid"] for wait in owned], [owner], f"owners of locks: {owned}")
+    check(owned[0]["lock.owner"] == owned[0]["waker"] == f"python3/{owner}", f"names: {owned}")
+    check(f"held by python3[{owner}]" in fathom.ok("trace", recording, "--all"), "the text")
+
+
+@tests.add
 def two_files_of_a_call_and_peers_in_two_namespaces():
     recording, folder = record("two", TWO)
     calls = {span["name"]: span["attributes"] for span in
