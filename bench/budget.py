@@ -19,10 +19,10 @@ def share_of(bench, chunk):
     return 100 * (cost["processes_ns"] + cost.get("programs_ns", 0)) / cost["cpu_ns"]
 
 
-def levels_watch(bench, target):
+def levels_watch(bench, target, seconds):
     """The level of detail at the end of each ten seconds."""
     levels = []
-    for _ in range(SECONDS // EACH):
+    for _ in range(seconds // EACH):
         time.sleep(EACH)
         levels.append(output([bench.fathom, "detail", target]).split()[0])
     return levels
@@ -39,15 +39,15 @@ def judge(shares, levels, steps):
 
 
 def budget(bench):
-    """nginx under wrk for two minutes at --detail calls --budget 3%: each ten seconds"""
-    target = bench.path("budget")
+    """nginx under wrk for two minutes (--long) at --detail calls --budget 3%: each ten seconds"""
+    target, seconds = bench.path("budget"), bench.long or SECONDS
     server = Nginx(bench)
     try:
-        load = server.load_start(SECONDS)
+        load = server.load_start(seconds)
         recorder = Recorder([bench.fathom, "record", "-o", target, "--detail", "calls", "--budget",
                              f"{BUDGET}%", "--rotate", f"{EACH}s"], target, settle_s=0)
         try:
-            levels = levels_watch(bench, target)
+            levels = levels_watch(bench, target, seconds)
         finally:
             said = recorder.stop()
         server.load_end(load)

@@ -172,6 +172,7 @@ class Bench:
         self.build = os.path.abspath(options.build)
         self.fathom = os.path.join(self.build, "src/cli/fathom")
         self.rounds, self.pairs = options.rounds, options.pairs
+        self.long = options.long
         self.seconds, self.records = options.seconds, options.records
         self.dir = tempfile.mkdtemp(prefix="fathom-bench-")
         os.chmod(self.dir, 0o755)  # servers run as other users

@@ -273,6 +273,46 @@ def levels_thumbnail(bench):
     levels(bench, Thumbnailer, {"waits": Goal(1, 0.5), "waits,bytes": Goal(1, 0.5)})
 
 
+SAMPLED = "waits,calls=1s/30s"
+SAMPLED_PAIRS = 5
+SAMPLED_SECONDS = 60  # two windows of calls lie in it
+
+
+def sampled(bench, make):
+    """What windows of calls cost beyond waits, of the whole host, recorded and mapped, in pairs."""
+    missing = server_missing(make)
+    if missing:
+        say(missing)
+        return
+    server = make(bench)
+    runs = {level: [] for level in ("waits", SAMPLED)}
+    try:
+        load_once(server, bench.seconds, None)  # warm
+        for turn in range(min(bench.pairs, SAMPLED_PAIRS)):
+            for level in list(runs)[::-1 if turn % 2 else 1]:
+                recorder = bench.record_host("-a", "--detail", level, *mapped_beside(bench))
+                runs[level].append(load_once(server, bench.long or SAMPLED_SECONDS, recorder, True))
+    finally:
+        server.stop()
+    lost = sum(run["lost"] for each in runs.values() for run in each)
+    pairs = list(zip(runs["waits"], runs[SAMPLED]))
+    summary(f"--detail {SAMPLED}: CPU time of a request added to waits",
+            Runs([100 * more["own_us"] / waits["own_us"] - 100 for waits, more in pairs], lost),
+            "% ", Goal(2, None))
+    summary(f"--detail {SAMPLED}: throughput lost to waits",
+            Runs([100 - 100 * more["rate"] / waits["rate"] for waits, more in pairs], lost), "% ")
+
+
+def sampled_nginx(bench):
+    """nginx under wrk with calls for a second of each half minute: cost beyond waits"""
+    sampled(bench, Nginx)
+
+
+def sampled_postgres(bench):
+    """PostgreSQL under pgbench -N with calls for a second of each half minute: cost beyond waits"""
+    sampled(bench, PostgresSimple)
+
+
 def tell_per_request(kind, found, requests):
     """Prints how often each program runs in a request, and how long."""
     floor = found.pop(FLOOR)[1]
