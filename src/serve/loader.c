@@ -112,11 +112,12 @@ static int step(struct loader *l, bool last, struct error *e)
 	return err;
 }
 
-/* Goes on from what is stored. */
+/* Goes on from what is stored. Until the store can be opened again, each step fails and comes here.
+ */
 static void start_over(struct loader *l)
 {
 	atomic_fetch_add(&l->counts->store_failures, 1);
-	store_abandon(l->store);
+	store_reopen(l->store, NULL);
 	log_reader_close(l->reader);
 	l->reader = NULL;
 }

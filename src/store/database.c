@@ -28,21 +28,38 @@ static int config_make(struct duckdb *api, duckdb_config *config, struct error *
 	return 0;
 }
 
+static int file_open(const char *path, struct database *db, struct error *e)
+{
+	duckdb_config config = NULL;
+	char *why = NULL;
+	int err = config_make(&db->api, &config, e);
+
+	if (!err && db->api.open_ext(path, &db->handle, config, &why)) {
+		err = error_say(e, EIO, "cannot open the store %s: %s", path, why ? why : "");
+		db->handle = NULL;
+	}
+	if (why)
+		db->api.free(why);
+	db->api.destroy_config(&config);
+	return err;
+}
+
+int database_reopen(const char *path, struct database *db, struct error *e)
+{
+	if (db->handle)
+		db->api.close(&db->handle);
+	db->handle = NULL;
+	return file_open(path, db, e);
+}
+
 int database_open(const char *path, const char *library, struct database *out, struct error *e)
 {
 	struct database db = {0};
-	duckdb_config config = NULL;
-	char *why = NULL;
 	int err = duckdb_load(&db.api, library, e);
 
 	if (err)
 		return err;
-	err = config_make(&db.api, &config, e);
-	if (!err && db.api.open_ext(path, &db.handle, config, &why))
-		err = error_say(e, EIO, "cannot open the store %s: %s", path, why ? why : "");
-	if (why)
-		db.api.free(why);
-	db.api.destroy_config(&config);
+	err = file_open(path, &db, e);
 	if (err) {
 		duckdb_unload(&db.api);
 		return err;
@@ -60,6 +77,8 @@ void database_close(struct database *db)
 
 int database_connect(struct database *db, duckdb_connection *out, struct error *e)
 {
+	if (!db->handle)
+		return error_say(e, EIO, "the store is closed after a failure");
 	if (db->api.connect(db->handle, out))
 		return error_say(e, EIO, "DuckDB gives no connection");
 	return 0;

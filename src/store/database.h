@@ -18,7 +18,10 @@ struct database {
 int database_open(const char *path, const char *library, struct database *out, struct error *e);
 void database_close(struct database *db);
 
-/* A connection is for one thread at a time. */
+/* Closes the file and opens it again. On failure it stays closed, and this can be tried again. */
+int database_reopen(const char *path, struct database *db, struct error *e);
+
+/* A connection is for one thread at a time. -EIO if the file is closed. */
 int database_connect(struct database *db, duckdb_connection *out, struct error *e);
 
 enum bound_type { BOUND_NUMBER, BOUND_ID, BOUND_TEXT };

@@ -3,6 +3,8 @@
 #ifndef STORE_INTERNAL_H
 #define STORE_INTERNAL_H
 
+#include <pthread.h>
+
 #include "base/map.h"
 #include "store/append.h"
 #include "store/database.h"
@@ -11,7 +13,8 @@
 struct store {
 	char *path;
 	struct database db;
-	duckdb_connection writer;
+	pthread_rwlock_t opening; /* for reading: queries; for writing: store_reopen() */
+	duckdb_connection writer; /* NULL after store_reopen() failed */
 	struct appending appending;
 	bool begun; /* a transaction of the writer */
 	uint64_t position;

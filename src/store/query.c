@@ -145,11 +145,14 @@ static int statement_ask(struct store *store, struct statement *s, const struct 
 			 struct error *e)
 {
 	duckdb_connection connection = NULL;
-	int err = database_connect(&store->db, &connection, e);
+	int err;
 
+	pthread_rwlock_rdlock(&store->opening);
+	err = database_connect(&store->db, &connection, e);
 	err = err ? err : statement_run(&store->db, connection, s, taker, e);
 	if (connection)
 		store->db.api.disconnect(&connection);
+	pthread_rwlock_unlock(&store->opening);
 	statement_free(s);
 	return err;
 }

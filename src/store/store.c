@@ -46,7 +46,7 @@ static int progress_read(struct store *s, struct error *e)
 	if (progress.version > SCHEMA_VERSION)
 		return error_say(e, EPROTONOSUPPORT, "the store %s was written by a newer fathom",
 				 s->path);
-	s->position = progress.position;
+	__atomic_store_n(&s->position, progress.position, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -59,6 +59,36 @@ static int schema_make(struct store *s, struct error *e)
 	return err ? err : sql_run(&s->db, s->writer, "COMMIT", NULL, e);
 }
 
+static int writer_open(struct store *s, struct error *e)
+{
+	int err = database_connect(&s->db, &s->writer, e);
+
+	err = err ? err : schema_make(s, e);
+	err = err ? err : progress_read(s, e);
+	return err ? err : operations_load(s, e);
+}
+
+static void writer_close(struct store *s)
+{
+	if (!s->writer)
+		return;
+	store_abandon(s);
+	s->db.api.disconnect(&s->writer);
+	s->writer = NULL;
+}
+
+int store_reopen(struct store *s, struct error *e)
+{
+	int err;
+
+	pthread_rwlock_wrlock(&s->opening);
+	writer_close(s);
+	err = database_reopen(s->path, &s->db, e);
+	err = err ? err : writer_open(s, e);
+	pthread_rwlock_unlock(&s->opening);
+	return err;
+}
+
 int store_open(const char *path, const char *library, struct store **out, struct error *e)
 {
 	struct store *s = calloc(1, sizeof(*s));
@@ -66,13 +96,11 @@ int store_open(const char *path, const char *library, struct store **out, struct
 
 	if (!s)
 		return error_set(e, ENOMEM, "cannot open the store");
+	pthread_rwlock_init(&s->opening, NULL);
 	s->path = strdup(path);
 	err = s->path ? database_open(path, library, &s->db, e)
 		      : error_set(e, ENOMEM, "cannot open the store");
-	err = err ? err : database_connect(&s->db, &s->writer, e);
-	err = err ? err : schema_make(s, e);
-	err = err ? err : progress_read(s, e);
-	err = err ? err : operations_load(s, e);
+	err = err ? err : writer_open(s, e);
 	if (err) {
 		store_close(s);
 		return err;
@@ -85,11 +113,9 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
-	if (s->writer) {
-		store_abandon(s);
-		s->db.api.disconnect(&s->writer);
-	}
+	writer_close(s);
 	database_close(&s->db);
+	pthread_rwlock_destroy(&s->opening);
 	bytes_map_free(&s->operations);
 	free(s->path);
 	free(s);
@@ -106,6 +132,8 @@ static int transaction_begin(struct store *s, struct error *e)
 
 	if (s->begun)
 		return 0;
+	if (!s->writer)
+		return error_say(e, EIO, "the store is closed after a failure");
 	err = sql_run(&s->db, s->writer, "BEGIN", NULL, e);
 	if (err)
 		return err;

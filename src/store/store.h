@@ -46,6 +46,13 @@ int store_append(struct store *s, const struct received_batch *batch, struct err
 int store_commit(struct store *s, uint64_t position, struct error *e);
 void store_abandon(struct store *s);
 
+/*
+ * Opens the file again, without what was not committed. DuckDB needs this after a failure to write,
+ * such as on a full disk, even if there is room again. On failure try again later; until then
+ * everything fails. For the thread that appends.
+ */
+int store_reopen(struct store *s, struct error *e);
+
 /* Which traces are asked for: those with a span that meets all conditions. */
 struct store_query {
 	const char *service;			   /* NULL: any */

@@ -2,6 +2,8 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -187,6 +189,50 @@ TEST(spans_and_position_survive_a_death_together)
 	CHECK(counts.bytes > 0);
 	CHECK_EQ(found(s, 2999), 1);
 	CHECK_EQ(found(s, 3000), 0);
+	drop(s);
+}
+
+/* Commits traces from `from` on until a file becomes too large. The number of those committed. */
+static uint64_t fill(struct store *s, uint64_t from, int *err)
+{
+	uint64_t i = from;
+
+	for (*err = 0; !*err && i < from + 30; i += !*err) {
+		char name[2000];
+		struct received_span span = make(i, 1, name);
+		const struct received_batch batch = {&span, 1, 1};
+
+		memset(name, 'a' + (int)(i % 26), sizeof(name) - 1);
+		name[sizeof(name) - 1] = '\0';
+		*err = store_append(s, &batch, NULL);
+		*err = *err ? *err : store_commit(s, i + 1, NULL);
+	}
+	return i;
+}
+
+TEST(a_store_goes_on_after_writing_failed)
+{
+	struct store *s = open_empty();
+	struct rlimit was, low;
+	struct error e = {0};
+	uint64_t failed;
+	int err;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &was), 0);
+	low = was;
+	low.rlim_cur = 40000;
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+	failed = fill(s, 0, &err);
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &was), 0);
+	CHECK(err < 0 && failed > 0);
+	if (store_reopen(s, &e))
+		CHECK_FAIL("%s", e.text);
+	CHECK_EQ(store_position(s), failed);
+	CHECK_EQ(found(s, failed - 1), 1);
+	CHECK_EQ(found(s, failed), 0);
+	CHECK_EQ(fill(s, failed, &err), failed + 30);
+	CHECK_EQ(found(s, failed + 29), 1);
 	drop(s);
 }
 
