@@ -150,13 +150,29 @@ void life_wait_end(struct life *l, u64 t, const struct life_sink *sink)
 	stay_tell(l, &stay, sink);
 }
 
+/*
+ * Whether the stay may be under a context that is not known yet. A snapshot does not look for the
+ * span of a thread that sleeps. The record at the end of its call, or its next leave in that call,
+ * has it; a call has one context from its begin to its end.
+ */
+static bool stay_awaits_context(const struct life *l, const struct life_stay *stay)
+{
+	const struct life_leave *v = &l->state.leave;
+	const char *reason;
+
+	if (!v->time_ns || (v->time_ns != v->visit_ns && v->time_ns != l->origin_ns) ||
+	    !context_is_none(&v->ctx) || (v->mode & MODE_MASK) != MODE_syscall)
+		return false;
+	return wait_work(v, &stay->wake, wait_part(v, &stay->wake, &reason)) != WORK_NOT;
+}
+
 void life_wait_hold(struct life *l, u64 t, const struct record_switch *sw,
 		    const struct life_sink *sink)
 {
 	struct life_stay stay = stay_of(&l->state, t);
 
 	stay.had_cpu = LIFE_HAD_CPU(sw->head.tid);
-	if (stay.doubt_ns)
+	if (stay.doubt_ns || stay_awaits_context(l, &stay))
 		l->state.held = stay;
 	else
 		stay_tell(l, &stay, sink);
@@ -276,6 +292,19 @@ void life_unseen_end(struct life *l, u64 t, const struct record_switch *sw,
 	}
 }
 
+/* Takes the context of the call that a record ends or interrupts. */
+static void held_take_context(struct life *l, enum life_event event, const struct record_head *r)
+{
+	struct context *ctx = &l->state.leave.ctx;
+
+	if (!context_is_none(ctx))
+		return;
+	if (event == LIFE_SYSCALL)
+		*ctx = ((const struct record_syscall *)r)->ctx;
+	else if (event == LIFE_LEAVES || event == LIFE_RUNS)
+		*ctx = ((const struct record_switch *)r)->ctx;
+}
+
 void life_held_tell(struct life *l, enum life_event event, const struct record_head *r,
 		    const struct life_sink *sink)
 {
@@ -289,8 +318,10 @@ void life_held_tell(struct life *l, enum life_event event, const struct record_h
 		return; /* a fault inside the visit that continues */
 	s->held = (struct life_stay){0};
 	if (s->leave.time_ns) {
-		if (visit_ns && visit_ns <= s->leave.time_ns)
+		if (visit_ns && visit_ns <= s->leave.time_ns) {
 			stay.doubt_ns = 0;
+			held_take_context(l, event, r);
+		}
 		stay_tell(l, &stay, sink);
 	} else if (r && call_of(l, event, r, stay.begin_ns, &in) &&
 		   sleep_is_told(&in, &stay.wake)) {

@@ -385,4 +385,40 @@ TEST(one_that_was_in_user_code_before_did_not_sleep_since)
 	life_free(&t.life);
 }
 
+/* A snapshot does not know the span of a thread that sleeps; the end of its call does. */
+TEST(a_wait_that_the_snapshot_found_has_the_context_of_its_call)
+{
+	for (int under = 0; under < 2; under++) {
+		struct told t = {0};
+		struct record_thread th = {
+			.head = {.kind = RECORD_thread, .tid = TID, .time_ns = 1100},
+			.since_ns = 100,
+			.nr = SYSCALL_NR_recvfrom,
+			.mode = MODE_syscall,
+			.state = LEAVE_sleep,
+			.file = {.kind = FILE_KIND_tcp, .flags = FILE_ACCEPTED}};
+		struct record_syscall r = {
+			.head = {.kind = RECORD_syscall, .tid = TID, .time_ns = 3000},
+			.nr = SYSCALL_NR_recvfrom,
+			.duration_ns = 2000,
+			.file = {.kind = FILE_KIND_tcp, .flags = FILE_ACCEPTED},
+			.ctx = {.trace = {1}, .span = {1}}};
+
+		if (!under)
+			r.ctx = (struct context){0};
+		life_init(&t.life, TID);
+		feed(&t, LIFE_SNAPSHOT, &th);
+		woken(&t, 2000, WAKE_softirq);
+		enters(&t, 2500);
+		feed(&t, LIFE_SYSCALL, &r);
+		finish(&t);
+		check_slept(&t, SPLIT_network);
+		CHECK_EQ(context_is_none(&t.first.ctx), !under);
+		CHECK_EQ(t.visit.idle.ns[SPLIT_network - WORK_FIRST_PART], under ? 0 : 1000);
+		work_add(&t.life.idle.known, &t.life.idle.head);
+		work_add(&t.life.idle.known, &t.life.idle.open);
+		CHECK_EQ(t.life.idle.known.ns[SPLIT_network - WORK_FIRST_PART], under ? 0 : 1000);
+	}
+}
+
 TEST_MAIN()
