@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer/span_arguments.h"
 #include "answer/span_block.h"
 #include "answer/span_connection.h"
 #include "answer/span_stack.h"
@@ -235,7 +236,7 @@ static void add_other_fd(struct span_builder *b, const struct kspan *k)
 		builder_string(b, from ? "from.fd.name" : "to.fd.name", name);
 }
 
-#define ARGS_BYTES (2 * 4 * 4096 + 1024) /* two paths of octal digits, and the rest */
+#define ARGS_BYTES (2 * 4 * 4096 + 8192) /* two paths of octal digits, and the rest */
 
 static void syscall_attributes(struct span_builder *b, const struct kspan *k)
 {
@@ -253,6 +254,7 @@ static void syscall_attributes(struct span_builder *b, const struct kspan *k)
 	char args[ARGS_BYTES];
 
 	if (!k->open) {
+		span_arguments_show(b, k, call_native(k), paths.asked.shown);
 		syscall_args_format(args, sizeof(args), &r, &paths.asked);
 		builder_string(b, "args", builder_copy(b, args));
 		if (syscall_is_restart(k->result))

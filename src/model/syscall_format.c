@@ -357,6 +357,7 @@ static void put_arguments(struct text *t, const struct call *c, const struct sys
 	for (int i = 0; i < count; i++) {
 		bool is_path = c->kinds[i] == ARG_path && path < 2;
 		const char *string = is_path && paths ? paths->asked[path] : NULL;
+		const char *shown = paths ? paths->shown[i] : NULL;
 
 		if (is_path && !string && path_is_empty(c, i))
 			string = "";
@@ -366,6 +367,8 @@ static void put_arguments(struct text *t, const struct call *c, const struct sys
 			text_put(t, ", ");
 		if (string)
 			text_put_quoted(t, string, *string && paths->cut[path]);
+		else if (shown)
+			text_put(t, "%s", shown);
 		else
 			argument_put(t, c->kinds[i], c->args, i);
 		path += is_path;

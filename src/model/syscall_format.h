@@ -27,10 +27,11 @@ int syscall_native(u16 compat_nr);
 /* Which argument of a call, from 0, is the descriptor that it works on; -1: none is. */
 int syscall_fd_argument(u8 abi_flags, u16 nr);
 
-/* The paths in the arguments of a call, as the program wrote them. */
+/* What the memory behind the arguments of a call held. */
 struct syscall_paths {
-	const char *asked[2]; /* in the order of the arguments; NULL: unknown */
+	const char *asked[2]; /* the paths, in the order of the arguments; NULL: unknown */
 	bool cut[2];
+	const char *shown[6]; /* texts in place of arguments; NULL: as usual */
 };
 
 /*

@@ -187,6 +187,37 @@ def calls_have_arguments_and_results():
     harness.check_trees(traces)
 
 
+NAMES = """
+import os, socket
+os.memfd_create("a memory file")
+for family, address in ((socket.AF_UNIX, "/no/socket"), (socket.AF_UNIX, "\\0abstract"),
+                        (socket.AF_INET, ("127.0.0.1", 1)), (socket.AF_INET6, ("::1", 1))):
+    socket.socket(family).connect_ex(address)
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))
+os.execv("/bin/true", ["true", 'a "word"'])
+"""
+
+
+@tests.add
+def arguments_are_told_whose_memory_other_records_know():
+    """As strace shows them: names, addresses, and what was executed with what."""
+    path = fathom.record("names", "--", sys.executable, "-c", NAMES)
+    args = {}
+    for trace in fathom.trace_all(path)["traces"]:
+        for span in trace["spans"]:
+            if span["kind"] == "syscall" and "args" in span["attributes"]:
+                args.setdefault(span["name"], []).append(span["attributes"]["args"])
+    check(args["memfd_create"][0].startswith('"a memory file", '), f"{args['memfd_create']}")
+    inet = '{{sa_family=AF_INET, sin_port=htons({}), sin_addr=inet_addr("127.0.0.1")}}, 16'
+    equal([one.partition(", ")[2] for one in args["connect"][-4:]], [
+        '{sa_family=AF_UNIX, sun_path="/no/socket"}, 13',
+        '{sa_family=AF_UNIX, sun_path=@"abstract"}, 11', inet.format(1),
+        '{sa_family=AF_INET6, sin6_port=htons(1), inet_pton(AF_INET6, "::1", &sin6_addr)}, 28'],
+          "connect")
+    check(args["execve"][-1].startswith(r'"/bin/true", ["true", "a \"word\""], 0x'), f"{args['execve']}")
+    check(args["sendto"][0].endswith(", 1, 0, " + inet.format(9)), f"{args['sendto']}")
+
+
 @tests.add
 def agrees_with_babeltrace():
     return harness.check_babeltrace(fathom, recording)

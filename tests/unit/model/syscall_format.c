@@ -186,6 +186,17 @@ TEST(paths_stand_in_quotes)
 	CHECK_STR(buf, "AT_FDCWD, \"long\"..., 5, 0xdead0, 0");
 }
 
+TEST(texts_stand_in_place_of_arguments)
+{
+	const struct record_syscall r = {
+		.nr = SYSCALL_NR_execve, .arg0 = 1, .arg1 = 0xdead0, .arg2 = 0xdead8};
+	const struct syscall_paths paths = {.asked = {"/bin/true"}, .shown = {[1] = "[\"true\"]"}};
+	char buf[128];
+
+	syscall_args_format(buf, sizeof(buf), &r, &paths);
+	CHECK_STR(buf, "\"/bin/true\", [\"true\"], 0xdead8");
+}
+
 /* strace says two names for each. */
 TEST(files_are_cloned_from_a_descriptor)
 {
