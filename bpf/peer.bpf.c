@@ -64,21 +64,28 @@ static __always_inline u64 peer_read(struct peer_scratch *s, u64 at, u32 bytes)
 	return n;
 }
 
-/* Copies the path of a Unix address of `bytes` bytes. Returns its length. */
+/*
+ * Copies the path of a Unix address of `bytes` bytes. Returns its length. The helper looks for the
+ * end of the path: a loop here is what the verifier would spend an eighth of its time on.
+ */
 static __always_inline u64 peer_path(char *to, const struct peer_scratch *s, u64 bytes)
 {
+	const char *from = (const char *)&s->address + SOCKADDR_FAMILY_BYTES;
 	u64 n = bytes - SOCKADDR_FAMILY_BYTES;
+	long got;
 
 	BOUND(n, 127);
-	if (n > UNIX_PATH_BYTES ||
-	    bpf_probe_read_kernel(to, n, (const char *)&s->address + SOCKADDR_FAMILY_BYTES))
+	if (n > UNIX_PATH_BYTES)
 		return 0;
-	if (to[0] == '\0')
-		to[0] = '@'; /* an abstract address */
-	else
-		for (int i = 0; i < UNIX_PATH_BYTES; i++)
-			if (i < n && to[i] == '\0')
-				n = i;
+	if (from[0]) {
+		got = bpf_probe_read_kernel_str(to, n + 1, from);
+		n = got > 0 ? got - 1 : 0;
+		BOUND(n, 127);
+		return n;
+	}
+	if (bpf_probe_read_kernel(to, n, from))
+		return 0;
+	to[0] = '@'; /* an abstract address */
 	return n;
 }
 
