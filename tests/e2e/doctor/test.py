@@ -36,7 +36,8 @@ def root_can_record():
         check(finding["available"] or not finding["needed"], f"{finding} is there")
     check(findings(answer, "tracepoint")["sched_switch"]["needed"], "sched_switch is needed")
     equal({name: f["available"] for name, f in findings(answer, "option").items()},
-          {"--stacks": True, "--sample": True, "--event": True}, "options")
+          {"--stacks": True, "--sample": True, "--event": True,
+           "--detail SCOPE=calls": True}, "options")
     with open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
               encoding="ascii") as file:
         check(file.read().strip() in findings(answer, "kernel")["fast clock"]["text"], "clock")
