@@ -37,24 +37,36 @@ static __always_inline enum ended_call ended_call_of(struct task_struct *task, s
 	return ENDED_OTHER;
 }
 
-/* Fills in the file that is ready in the epoll of a thread, and its descriptor; else nothing. */
-static __always_inline void ended_fill(struct record_waking *r, struct task_struct *task,
-				       struct pt_regs *regs)
+/* What is ready first in an epoll of a task; NULL: nothing. */
+static __always_inline struct epitem *ended_first(struct task_struct *task, u32 epoll_fd)
 {
-	struct file *file = file_of_fd(task, KERNEL_READ(regs, di));
+	struct file *file = file_of_fd(task, epoll_fd);
 	struct eventpoll *epoll;
-	struct epitem *item;
 	void *first, *list;
 
 	if (!file)
-		return;
+		return NULL;
 	epoll = KERNEL_READ(file, private_data);
 	list = (void *)epoll + bpf_core_field_offset(struct eventpoll, rdllist);
 	first = KERNEL_READ(epoll, rdllist.next);
 	if (!first || first == list)
-		return;
-	item = first - bpf_core_field_offset(struct epitem, rdllink);
-	file = KERNEL_READ(item, ffd.file);
+		return NULL;
+	return first - bpf_core_field_offset(struct epitem, rdllink);
+}
+
+/*
+ * Where calls are not recorded: tells the addresses of the socket that is ready first in an epoll
+ * of a task, given by its address, if this chunk has not got them yet.
+ */
+int ended_name(u64 task_at, u32 epoll_fd);
+
+/* Fills in the file that is ready in the epoll of a thread, and its descriptor; else nothing. */
+static __always_inline void ended_fill(struct record_waking *r, struct task_struct *task,
+				       struct pt_regs *regs)
+{
+	struct epitem *item = ended_first(task, KERNEL_READ(regs, di));
+	struct file *file = item ? KERNEL_READ(item, ffd.file) : NULL;
+
 	if (!file)
 		return;
 	__builtin_memset(&r->file, 0, sizeof(r->file));

@@ -16,6 +16,7 @@
 #include "bpf/call_path.bpf.c"
 #include "bpf/context.bpf.c"
 #include "bpf/span_over.bpf.c"
+#include "bpf/ended.bpf.c"
 #include "bpf/sched.bpf.c"
 #include "bpf/syscall.bpf.c"
 #include "bpf/running.bpf.c"

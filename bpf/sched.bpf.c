@@ -245,11 +245,23 @@ static __always_inline void waking_fill_ended(struct record_waking *r, struct ta
 		r->context |= WAKE_OWN;
 }
 
+/* Where calls are not recorded: tells the addresses of a socket that ends a wait in an epoll. */
+static __noinline int waking_name_ended(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u64 address = 0; /* as a number, for the verifier */
+
+	if (*(volatile u32 *)&calls_on || ended_call_of(task, regs) != ENDED_EPOLL)
+		return 0;
+	bpf_probe_read_kernel(&address, sizeof(address), &task);
+	return ended_name(address, KERNEL_READ(regs, di));
+}
+
 /*
  * Records the name of a waker out of scope, which no other record tells. It goes through the rare
  * ring, since it must not be overwritten.
  */
-static __always_inline void waker_name(struct task_struct *waker)
+static __noinline int waker_name(struct task_struct *waker)
 {
 	struct {
 		struct record_name r;
@@ -260,11 +272,11 @@ static __always_inline void waker_name(struct task_struct *waker)
 	long n;
 
 	if (scope_host || !tid || state_in(state_of(waker)))
-		return;
+		return 0;
 	now = told_now(waker->start_time);
 	told = bpf_map_lookup_elem(&told_wakers, &tid);
 	if (!told_is_due(told, &now))
-		return;
+		return 0;
 	out.r.head.kind = RECORD_name;
 	out.r.head.slots = 1;
 	out.r.head.tid = tid;
@@ -275,6 +287,7 @@ static __always_inline void waker_name(struct task_struct *waker)
 	if (now.missed && !told_same(told, &now))
 		ring_count_lost(RECORD_name);
 	bpf_map_update_elem(&told_wakers, &tid, &now, BPF_ANY);
+	return 0;
 }
 
 /* Whether the wake-up is recorded. Without state no span of the thread is known. */
@@ -299,6 +312,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 
 	if (!waking_is_wanted(task, state))
 		return 0;
+	waking_name_ended(task);
 	waker_name(waker);
 	if (ring_reserve(&place, 1, RECORD_waking))
 		return 0;

@@ -181,7 +181,7 @@ def start_proxy(stack):
     start_nginx(stack, "proxy", f"server {{ listen 127.0.0.1:{port}; location / {{ "
                 f"proxy_pass http://127.0.0.1:{slow.port}; }} }}")
     worker, log = PIDS["proxy"][1], fathom.path("strace.log")
-    UPSTREAM.update(pid=worker, port=slow.port, log=log)
+    UPSTREAM.update(pid=worker, port=slow.port, log=log, proxy=port)
 
     def ask():
         with servers.Server("strace", "-T", "-e", "trace=epoll_wait", "-o", log, "-p",
@@ -214,7 +214,17 @@ def record():
             load.stdin.close()
         for load in loads:
             equal(load.wait(120), 0, "status of a program")
-        return recorder.stop()
+        return recorder.stop(), record_waits()
+
+
+def record_waits():
+    """The proxy once more, where no call is recorded."""
+    recorder = servers.Recorder(fathom, "waits", "--detail", "waits", "-p", UPSTREAM["pid"])
+    begin = time.monotonic_ns()
+    for _ in range(REQUESTS // 2):
+        get(UPSTREAM["proxy"])
+    UPSTREAM["asked_ns"] = time.monotonic_ns() - begin
+    return recorder.stop()
 
 
 # ---- what they wait for ----
@@ -279,6 +289,22 @@ def a_server_behind_a_proxy_takes_what_strace_says():
     check(sum(idle) < 0.02 * took_ns, f"clients are not waited for: {rows}")
 
 
+@tests.add
+def it_has_its_name_where_no_call_is_recorded():
+    """It sleeps in epoll_wait alone, so no call tells whom its connection goes to."""
+    key = f"127.0.0.1:{UPSTREAM['port']}"
+    rows = {row["key"]: row for row in fathom.report(WAITS, "peer")["rows"]}
+    check(key in rows, f"{key} is a peer: {list(rows)}")
+    took_ns = rows[key]["time"]["network_ns"]
+    least_ns = 1e9 * REQUESTS // 2 * DELAY_S
+    check(least_ns * 0.98 < took_ns < UPSTREAM["asked_ns"], f"{key} took {took_ns} ns")
+    waits = [span for trace in fathom.trace_all(WAITS)["traces"] for span in trace["spans"]
+             if span["kind"] == "wait" and span["name"] == "network"]
+    peers = {span["attributes"].get("network.peer.port") for span in waits
+             if span["end_ns"] - span["begin_ns"] > 1e9 * DELAY_S / 2}
+    equal(peers, {UPSTREAM["port"]}, "whom it waited for")
+
+
 with fathom:
-    RECORDING = record()
+    RECORDING, WAITS = record()
     tests.run()

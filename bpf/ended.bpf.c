@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * Where calls are not recorded, no call tells the addresses of a socket on which the program never
+ * sleeps. If it ends a wait in an epoll, they are told then.
+ */
+#include "bpf/ended.h"
+#include "bpf/license.h"
+#include "bpf/ring.h"
+#include "bpf/socket.h"
+#include "bpf/state.h"
+#include "bpf/told.h"
+
+/* By the key of the socket. The identity has the address of its file. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, TOLD_MAX);
+	__type(key, u64);
+	__type(value, struct told);
+} told_ended SEC(".maps");
+
+/* One buffer for each program that calls, since a program does not nest on a CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct socket_scratch);
+} ended_places SEC(".maps");
+
+/* Whether the record was lost. Capture is not woken, since the caller holds a lock of a task. */
+static __always_inline bool ended_tell(struct socket_scratch *s, struct task_struct *task,
+				       struct file *file)
+{
+	u64 bytes = socket_fill(s, bpf_get_current_task_btf(), file);
+
+	if (!bytes)
+		return false;
+	s->r.head.tid = KERNEL_READ(task, pid);
+	s->r.head.pid = KERNEL_READ(task, tgid);
+	s->r.head.slots = ring_slots_of(bytes);
+	return !RARE_TRY(&s->r.head, SOCKET_BYTES);
+}
+
+__noinline int ended_name(u64 task_at, u32 epoll_fd)
+{
+	struct task_struct *task = (struct task_struct *)task_at;
+	struct epitem *item = ended_first(task, epoll_fd);
+	struct file *file = item ? KERNEL_READ(item, ffd.file) : NULL;
+	struct inode *inode = file ? KERNEL_READ(file, f_inode) : NULL;
+	struct socket_scratch *s;
+	struct told now, *told;
+	u32 zero = 0;
+	u64 key;
+
+	s = bpf_map_lookup_elem(&ended_places, &zero);
+	if (!s || !inode || (KERNEL_READ(inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return 0;
+	key = KERNEL_READ(inode, i_ino);
+	now = told_now((u64)half_of_address(file) << 32 ^ key);
+	told = bpf_map_lookup_elem(&told_ended, &key);
+	if (!told_is_due(told, &now))
+		return 0;
+	now.missed = ended_tell(s, task, file);
+	if (now.missed && !told_same(told, &now))
+		ring_count_lost(RECORD_socket);
+	bpf_map_update_elem(&told_ended, &key, &now, BPF_ANY);
+	return 0;
+}
