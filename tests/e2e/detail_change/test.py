@@ -55,8 +55,10 @@ class Load:
 
     def __exit__(self, *problem):
         if self.process.poll() is None:
+            with open(self.stop, "wb"):  # the program has its end of the pipe, too
+                pass
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.communicate()
+            self.process.communicate(timeout=60)
 
     def calls(self):
         with open(self.counter, "rb") as file:
