@@ -93,7 +93,7 @@ const struct command command_serve = {
 	.summary = "receive spans from tracers, keep them, and answer queries",
 	.usage = "[-o DIR] [--http ADDRESS] [--otlp-http ADDRESS]",
 	.description =
-		"Receives spans from OpenTelemetry SDKs and collectors, over OTLP in protobuf, and "
+		"Receives spans from OpenTelemetry SDKs and collectors, by OTLP over HTTP, and "
 		"keeps\n"
 		"them in DIR. A request is acknowledged when its spans are on the disk. Queries "
 		"are "

@@ -14,26 +14,18 @@
 #include "serve/answer.h"
 #include "serve/body.h"
 #include "serve/entry.h"
-#include "wire/otlp.h"
 
 #define CONNECTIONS_MAX 512
 #define REQUEST_SECONDS 30
 #define PENDING_BYTES_MAX ((size_t)128 << 20) /* bodies of all requests under way */
-
-/* Codes of google.rpc.Status. */
-enum {
-	CODE_INVALID_ARGUMENT = 3,
-	CODE_RESOURCE_EXHAUSTED = 8,
-	CODE_UNIMPLEMENTED = 12,
-	CODE_UNAVAILABLE = 14
-};
 
 struct request {
 	struct MHD_Connection *connection;
 	struct request *next; /* that waits for the same sync */
 	struct body body;
 	size_t counted; /* of the body, in receiver.pending_bytes */
-	uint64_t spans, rejected;
+	const struct intake *intake;
+	struct intake_counts spans;
 	uint64_t end; /* of its entry in the log; 0: not appended */
 	bool synced;
 	/* 0, or the answer of a request that is refused; the rest of its body is passed over */
@@ -44,11 +36,10 @@ struct request {
 
 struct receiver {
 	struct MHD_Daemon *daemon;
-	struct log *log;
-	struct loader *loader;
-	struct counts *counts;
+	struct receiver_options options;
+	pthread_mutex_t appending; /* for `entry` */
 	struct bytes entry;
-	size_t pending_bytes;
+	atomic_size_t pending_bytes;
 	pthread_t syncer;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -72,24 +63,36 @@ static bool type_is(const char *type, const char *wanted)
 	return type && strncasecmp(type, wanted, n) == 0 && strchr("; \t", type[n]);
 }
 
-static void request_check(struct request *q, const char *url, const char *method)
+/* The format of a content type; NULL: none has it. */
+static const struct intake *intake_find(const struct protocol *protocol, const char *type)
 {
-	const char *type = request_header(q->connection, "Content-Type");
+	const struct intake *intake = protocol->intakes;
+
+	while (intake->type && !type_is(type, intake->type))
+		intake++;
+	return intake->type ? intake : NULL;
+}
+
+static void request_check(struct request *q, const struct protocol *protocol, const char *url,
+			  const char *method)
+{
+	const struct intake *intake = intake_find(protocol,
+						  request_header(q->connection, "Content-Type"));
 	const char *encoding = request_header(q->connection, "Content-Encoding");
 	bool is_gzip = encoding && strcasecmp(encoding, "gzip") == 0;
 
+	q->intake = intake ? intake : protocol->intakes;
 	body_begin(&q->body, BODY_BYTES_MAX, is_gzip);
 	if (!host_is_local(request_header(q->connection, "Host")))
 		refuse(q, MHD_HTTP_FORBIDDEN, CODE_INVALID_ARGUMENT,
 		       "the Host of the request is no name of this host");
-	else if (strcmp(url, "/v1/traces") != 0)
-		refuse(q, MHD_HTTP_NOT_FOUND, CODE_UNIMPLEMENTED,
-		       "only spans are received, at /v1/traces");
+	else if (strcmp(url, protocol->path) != 0)
+		refuse(q, MHD_HTTP_NOT_FOUND, CODE_UNIMPLEMENTED, protocol->wrong_path);
 	else if (strcmp(method, "POST") != 0)
 		refuse(q, MHD_HTTP_METHOD_NOT_ALLOWED, CODE_UNIMPLEMENTED, "spans come by POST");
-	else if (!type_is(type, "application/x-protobuf"))
+	else if (!intake)
 		refuse(q, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, CODE_INVALID_ARGUMENT,
-		       "the content type must be application/x-protobuf");
+		       protocol->wrong_type);
 	else if (encoding && !is_gzip && strcasecmp(encoding, "identity") != 0)
 		refuse(q, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, CODE_INVALID_ARGUMENT,
 		       "the content encoding must be gzip or identity");
@@ -98,16 +101,17 @@ static void request_check(struct request *q, const char *url, const char *method
 /* Counts the memory of a body: the limit is for all requests under way. */
 static void pending_count(struct receiver *r, struct request *q)
 {
-	r->pending_bytes += q->body.bytes.capacity - q->counted;
+	size_t more = q->body.bytes.capacity - q->counted;
+
 	q->counted = q->body.bytes.capacity;
-	if (r->pending_bytes > PENDING_BYTES_MAX)
+	if (atomic_fetch_add(&r->pending_bytes, more) + more > PENDING_BYTES_MAX)
 		refuse(q, MHD_HTTP_TOO_MANY_REQUESTS, CODE_UNAVAILABLE,
 		       "too many requests are under way");
 }
 
 static void body_drop(struct receiver *r, struct request *q)
 {
-	r->pending_bytes -= q->counted;
+	atomic_fetch_sub(&r->pending_bytes, q->counted);
 	q->counted = 0;
 	body_free(&q->body);
 }
@@ -144,10 +148,13 @@ static void body_append(struct receiver *r, struct request *q)
 {
 	const struct bytes *body = &q->body.bytes;
 	struct log_part part;
-	int err = entry_encode(&r->entry, ENTRY_OTLP_PROTOBUF, body->data, body->count);
+	int err;
 
+	pthread_mutex_lock(&r->appending);
+	err = entry_encode(&r->entry, q->intake->kind, body->data, body->count);
 	part = (struct log_part){r->entry.data, r->entry.count};
-	err = err ? err : log_append(r->log, &part, 1, &q->end);
+	err = err ? err : log_append(r->options.log, &part, 1, &q->end);
+	pthread_mutex_unlock(&r->appending);
 	if (err)
 		append_refuse(q, err);
 }
@@ -155,65 +162,40 @@ static void body_append(struct receiver *r, struct request *q)
 /* The body is whole: it is checked, and appended to the log. */
 static void body_take(struct receiver *r, struct request *q)
 {
-	struct otlp_walk walk = {0};
 	struct error e = {0};
 	int err = 0;
 
 	if (!q->status && body_finish(&q->body))
 		refuse(q, MHD_HTTP_BAD_REQUEST, CODE_INVALID_ARGUMENT, "the gzip is cut");
-	if (!q->status) {
-		err = otlp_walk(q->body.bytes.data, q->body.bytes.count, &walk, &e);
-		q->spans = walk.spans;
-		q->rejected = walk.rejected.count;
-		otlp_walk_free(&walk);
-	}
+	if (!q->status)
+		err = q->intake->check(&q->body.bytes, &q->spans, &e);
 	if (err == -ENOMEM)
 		refuse(q, MHD_HTTP_SERVICE_UNAVAILABLE, CODE_UNAVAILABLE, "out of memory");
 	else if (err)
 		refuse(q, MHD_HTTP_BAD_REQUEST, CODE_INVALID_ARGUMENT, e.text);
-	if (!q->status && q->spans > q->rejected)
+	if (!q->status && q->spans.spans > q->spans.rejected)
 		body_append(r, q);
 	body_drop(r, q);
 }
 
-static void bytes_field(struct bytes *b, unsigned int number, const void *data, size_t bytes)
-{
-	bytes_put_varint(b, number << 3 | 2);
-	bytes_put_varint(b, bytes);
-	bytes_put(b, data, bytes);
-}
-
-static void number_field(struct bytes *b, unsigned int number, uint64_t value)
-{
-	bytes_put_varint(b, number << 3);
-	bytes_put_varint(b, value);
-}
-
-/* ExportTraceServiceResponse, or Status. */
 static enum MHD_Result request_answer(struct receiver *r, struct request *q)
 {
-	static const char why[] = "spans need a trace id and a span id that are not zero";
-	struct bytes body = {0}, partial = {0};
+	struct counts *counts = r->options.counts;
+	struct bytes body = {0};
 
 	if (q->status) {
-		number_field(&body, 1, (uint64_t)q->code);
-		bytes_field(&body, 2, q->why, strlen(q->why));
-		atomic_fetch_add(&r->counts->requests_refused, 1);
+		q->intake->refused(&body, q->code, q->why);
+		atomic_fetch_add(&counts->requests_refused, 1);
 	} else {
-		atomic_fetch_add(&r->counts->requests_accepted, 1);
-		atomic_fetch_add(&r->counts->spans_accepted, q->spans - q->rejected);
-		atomic_fetch_add(&r->counts->spans_rejected, q->rejected);
-	}
-	if (!q->status && q->rejected) {
-		number_field(&partial, 1, q->rejected);
-		bytes_field(&partial, 2, why, sizeof(why) - 1);
-		bytes_field(&body, 1, partial.data, partial.count);
-		bytes_free(&partial);
+		q->intake->accepted(&body, &q->spans);
+		atomic_fetch_add(&counts->requests_accepted, 1);
+		atomic_fetch_add(&counts->spans_accepted, q->spans.spans - q->spans.rejected);
+		atomic_fetch_add(&counts->spans_rejected, q->spans.rejected);
 	}
 	if (body.failed)
 		bytes_free(&body);
-	return answer_send(q->connection, q->status ? q->status : MHD_HTTP_OK,
-			   "application/x-protobuf", &body);
+	return answer_send(q->connection, q->status ? q->status : q->intake->accepted_status,
+			   q->intake->answer_type, &body);
 }
 
 /* Hands the connection to the syncer, which resumes it. False: it ended, so this thread synced. */
@@ -231,7 +213,7 @@ static bool sync_wait(struct receiver *r, struct request *q)
 	}
 	pthread_mutex_unlock(&r->lock);
 	if (!waits) {
-		int err = log_sync(r->log, q->end);
+		int err = log_sync(r->options.log, q->end);
 
 		if (err)
 			append_refuse(q, err);
@@ -252,7 +234,7 @@ static enum MHD_Result request_take(void *arg, struct MHD_Connection *connection
 			return MHD_NO;
 		*state = q;
 		q->connection = connection;
-		request_check(q, url, method);
+		request_check(q, r->options.protocol, url, method);
 		return MHD_YES;
 	}
 	if (*bytes) {
@@ -287,7 +269,7 @@ static void waiting_sync(struct receiver *r, struct request *waiting)
 
 	for (struct request *q = waiting; q; q = q->next)
 		end = q->end > end ? q->end : end;
-	err = log_sync(r->log, end);
+	err = log_sync(r->options.log, end);
 	while (waiting) {
 		struct request *q = waiting;
 
@@ -298,7 +280,7 @@ static void waiting_sync(struct receiver *r, struct request *waiting)
 		q->synced = true;
 		MHD_resume_connection(q->connection);
 	}
-	loader_wake(r->loader);
+	loader_wake(r->options.loader);
 }
 
 static void *syncer_run(void *arg)
@@ -322,16 +304,14 @@ static void *syncer_run(void *arg)
 	return NULL;
 }
 
-int receiver_start(int fd, struct log *log, struct loader *loader, struct counts *counts,
-		   struct receiver **out)
+int receiver_start(int fd, const struct receiver_options *options, struct receiver **out)
 {
 	struct receiver *r = calloc(1, sizeof(*r));
 	int err = r ? 0 : ENOMEM;
 
 	if (r) {
-		r->log = log;
-		r->loader = loader;
-		r->counts = counts;
+		r->options = *options;
+		pthread_mutex_init(&r->appending, NULL);
 		pthread_mutex_init(&r->lock, NULL);
 		pthread_cond_init(&r->wake, NULL);
 		err = pthread_create(&r->syncer, NULL, syncer_run, r);
@@ -376,5 +356,6 @@ void receiver_stop(struct receiver *r)
 	bytes_free(&r->entry);
 	pthread_cond_destroy(&r->wake);
 	pthread_mutex_destroy(&r->lock);
+	pthread_mutex_destroy(&r->appending);
 	free(r);
 }

@@ -113,8 +113,10 @@ static int sockets_open(const struct serve_options *options, int fds[2],
 static int threads_start(struct serve *s, int fds[2], struct error *e)
 {
 	const struct api_source source = {s->log, s->store, &s->counts};
+	struct receiver_options receiving = {&protocol_otlp, s->log, NULL, &s->counts};
 	int err = loader_start(s->log, s->log_dir, s->store, &s->counts, &s->loader);
 
+	receiving.loader = s->loader;
 	if (!err)
 		loader_wake(s->loader); /* for what was left in the log */
 	if (!err && fds[0] >= 0) {
@@ -122,7 +124,7 @@ static int threads_start(struct serve *s, int fds[2], struct error *e)
 		fds[0] = -1;
 	}
 	if (!err && fds[1] >= 0) {
-		err = receiver_start(fds[1], s->log, s->loader, &s->counts, &s->receiver);
+		err = receiver_start(fds[1], &receiving, &s->receiver);
 		fds[1] = -1;
 	}
 	return err ? error_set(e, err, "cannot start the threads that serve") : 0;

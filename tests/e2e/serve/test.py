@@ -3,7 +3,7 @@
 """fathom serve: spans of a real SDK are found by id and by search, also after a kill.
 
 test.py FATHOM VENV SAMPLE: installs OpenTelemetry for Python from PyPI into VENV unless it is there.
-SAMPLE is an OTLP request with two spans and two that have no ids.
+SAMPLE is an OTLP request with two spans and two that have no ids; it is in JSON beside it.
 """
 import gzip
 import http.client
@@ -180,7 +180,7 @@ def check_refusals(server, checks, sample):
     for name, wanted, got in (
             ("metrics", 404, server.post(sample, "/v1/metrics")),
             ("GET", 405, server.ask("OTLP", "GET", "/v1/traces")),
-            ("JSON", 415, server.post(b"{}", Content_Type="application/json")),
+            ("another format", 415, server.post(sample, Content_Type="text/plain")),
             ("unknown encoding", 415, server.post(sample, Content_Encoding="br")),
             ("a cut request", 400, server.post(sample[:-1])),
             ("what is no gzip", 400, server.post(sample, Content_Encoding="gzip")),
@@ -201,6 +201,37 @@ def check_refusals(server, checks, sample):
     checks.equal("chunked, in gzip", server.ask(
         "OTLP", "POST", "/v1/traces", iter([gzip.compress(sample)]),
         {**PROTOBUF, "Content-Encoding": "gzip"})[0], 200)
+
+
+def check_json(server, checks, sample, text):
+    """The sample in JSON comes to the same spans as in protobuf."""
+    def post(body, **headers):
+        status, answer = server.post(body, Content_Type="application/json; charset=utf-8",
+                                     **headers)
+        return status, json.loads(answer)
+    in_binary, in_json = TRACE[::-1], bytes(7) + b"J" + TRACE[8:]
+    server.post(sample.replace(TRACE, in_binary))
+    status, answer = post(text.replace(TRACE.hex(), in_json.hex().upper()).encode())
+    partial = answer["partialSuccess"]
+    checks.equal("OTLP in JSON: two spans without ids are rejected",
+                 (status, partial["rejectedSpans"], "trace id" in partial["errorMessage"]),
+                 (200, "2", True))
+    server.wait("both are stored", lambda: len(server.trace(in_binary.hex())) == 2 and
+                len(server.trace(in_json.hex())) == 2)
+    spans = [[{**span, "trace_id": "", "links": len(span["links"])}
+              for span in server.trace(trace.hex())] for trace in (in_binary, in_json)]
+    checks.equal("they are the same spans", spans[1], spans[0])
+    checks.equal("nothing, in JSON", post(b"{}"), (200, {}))
+    checks.equal("JSON in gzip", post(gzip.compress(text.encode()), Content_Encoding="gzip")[0],
+                 200)
+    for name, wanted, got in (
+            ("no JSON", 400, post(b"{")), ("nothing at all", 400, post(b"")),
+            ("a short id", 400, post(text.replace("A1A2A3a4a5a6a7a8", "a1a2").encode())),
+            ("deep", 400, post(b'{"x":' + b"[" * 100000)),
+            ("17 MB", 413, post(bytes(17 << 20)))):
+        checks.equal(f"refused in JSON: {name}", got[0], wanted)
+        checks.equal(f"JSON says why: {name}",
+                     (sorted(got[1]), len(got[1]["message"]) > 4), (["code", "message"], True))
 
 
 def send_until_killed(server, sample):
@@ -245,6 +276,8 @@ def main():
     fathom, venv, sample_path = sys.argv[1:]
     with open(sample_path, "rb") as file:
         sample = file.read()
+    with open(sample_path.replace(".bin", ".json"), encoding="utf-8") as file:
+        json_text = file.read()
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="fathom-serve-") as folder:
         server = Server(fathom, folder)
@@ -254,6 +287,7 @@ def main():
             if not python:
                 checks.skip("spans of an SDK", why)
             check_refusals(server, checks, sample)
+            check_json(server, checks, sample, json_text)
             check_use(fathom, checks, folder, server)
             acknowledged = send_until_killed(server, sample)
             server = Server(fathom, folder)
