@@ -31,7 +31,7 @@ static int span_keep(struct living *l, const struct context *ctx)
 	return context_is_none(ctx) ? 0 : bytes_map_put(&l->spans, ctx, sizeof(*ctx), PRESENT);
 }
 
-static int life_keep(struct living *living, const struct life *l)
+int living_keep(struct living *living, const struct life *l)
 {
 	int err = map_put(&living->tids, l->tid, PRESENT);
 
@@ -91,11 +91,11 @@ static int living_find(struct living *living, const struct partial *p)
 	int err = 0;
 
 	for (size_t i = 0; i < p->lives.count && !err; i++)
-		err = life_keep(living, p->lives.data[i]);
+		err = living_keep(living, p->lives.data[i]);
 	return err;
 }
 
-static int facts_prune(struct partial *p, struct living *l)
+int partial_facts_prune(struct partial *p, struct living *l)
 {
 	int err = facts_sort(&p->facts);
 
@@ -371,7 +371,7 @@ int checkpoint_prune(struct partial *p)
 	if (!err) /* a checkpoint has no gaps */
 		spans_note_gaps(p, &living);
 	if (!err && !open) {
-		err = facts_prune(p, &living);
+		err = partial_facts_prune(p, &living);
 		err = err ? err : spans_prune(p, &living);
 	}
 	call_details_prune(&p->details, &living.tids);

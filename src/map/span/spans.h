@@ -55,6 +55,7 @@ struct app_span {
 	u64 end_ns;
 	u64 gap_ns;	/* of a checkpoint: the begin of a gap that nobody saw it behind; 0: none */
 	u64 open_ns;	/* of a checkpoint that was joined: it was open then; 0: not known */
+	u64 over_ns;	/* of a hand-over: its program had ended then; 0: not known */
 	u64 sighted_ns; /* while it is pruned: when it, or one below it, was seen last, or first */
 	u64 parent;	/* as in struct context.span, 0: none */
 	char *name, *message;	   /* owned */

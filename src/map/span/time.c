@@ -330,6 +330,8 @@ static u64 end_guess(const struct forest *f, const struct app_span *span, u64 si
 	u64 end_ns = program_end(f, span);
 	u64 gap_ns = gap_around(f->p, sighted_ns) ? sighted_ns : gaps_begin_after(f->p, sighted_ns);
 
+	if (span->over_ns && span->over_ns < end_ns)
+		end_ns = span->over_ns;
 	if (span->gap_ns >= sighted_ns && span->gap_ns && span->gap_ns < gap_ns)
 		gap_ns = span->gap_ns;
 	return end_ns < gap_ns ? end_ns : gap_ns;
