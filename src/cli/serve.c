@@ -13,6 +13,7 @@ struct serve_command_options {
 	const char *dir;
 	const char *http;
 	const char *otlp_http;
+	const char *zipkin;
 };
 
 #define AT(field) offsetof(struct serve_command_options, field)
@@ -24,6 +25,8 @@ static const struct option serve_option_table[] = {
 	{"http", 0, "ADDRESS", "of the query API, or off", "127.0.0.1:7070", AT(http), option_text},
 	{"otlp-http", 0, "ADDRESS", "of the receiver of OTLP over HTTP, or off", "127.0.0.1:4318",
 	 AT(otlp_http), option_text},
+	{"zipkin", 0, "ADDRESS", "of Zipkin's receiver and query API, or off", "127.0.0.1:9411",
+	 AT(zipkin), option_text},
 	{0},
 };
 #undef AT
@@ -58,6 +61,9 @@ static void addresses_print(const struct serve_addresses *addresses, const char 
 	printf("spans are kept in %s\n", dir);
 	if (*addresses->otlp_http)
 		printf("OTLP over HTTP: http://%s/v1/traces\n", addresses->otlp_http);
+	if (*addresses->zipkin)
+		printf("Zipkin: http://%s/api/v2/spans, and its queries below /api/v2/\n",
+		       addresses->zipkin);
 	if (*addresses->http)
 		printf("queries: http://%s/api/v1/status, and Jaeger's below /api/\n",
 		       addresses->http);
@@ -68,7 +74,7 @@ static int serve_run(const void *fields, const struct operands *operands, struct
 {
 	const struct serve_command_options *o = fields;
 	char text[4096];
-	const struct serve_options options = {dir_of(o, text), o->http, o->otlp_http};
+	const struct serve_options options = {dir_of(o, text), o->http, o->otlp_http, o->zipkin};
 	struct serve_addresses addresses;
 	struct serve *serve = NULL;
 	sigset_t ends;
@@ -91,15 +97,16 @@ static int serve_run(const void *fields, const struct operands *operands, struct
 const struct command command_serve = {
 	.name = "serve",
 	.summary = "receive spans from tracers, keep them, and answer queries",
-	.usage = "[-o DIR] [--http ADDRESS] [--otlp-http ADDRESS]",
+	.usage = "[-o DIR] [--http ADDRESS] [--otlp-http ADDRESS] [--zipkin ADDRESS]",
 	.description =
-		"Receives spans from OpenTelemetry SDKs and collectors, by OTLP over HTTP, and "
+		"Receives spans of OpenTelemetry, by OTLP over HTTP, and of Zipkin's tracers, and "
 		"keeps\n"
 		"them in DIR. A request is acknowledged when its spans are on the disk. Queries "
 		"are "
 		"answered\n"
-		"in fathom's API and in that of Jaeger, so that Jaeger's page and Grafana show the "
-		"spans.\n"
+		"in fathom's API and in those of Jaeger and Zipkin, so that Jaeger's page and "
+		"Grafana\n"
+		"show the spans.\n"
 		"Ends on Ctrl-C and SIGTERM. ADDRESS is of this host alone, such as 127.0.0.1:4318 "
 		"or\n"
 		"[::1]:4318; port 0 takes a free one.",

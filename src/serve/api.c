@@ -20,7 +20,7 @@
 
 struct api {
 	struct MHD_Daemon *daemon;
-	struct api_source source;
+	struct route_set routes;
 };
 
 const char *query_value(const struct query *q, const char *name)
@@ -86,12 +86,11 @@ static bool path_matches(const char *route, const char *path, char *word, size_t
 	return true;
 }
 
-static const struct route *route_find(const char *path, char *word, size_t size)
+static const struct route *route_find(const struct route_set *routes, const char *path, char *word,
+				      size_t size)
 {
-	static const struct route *const tables[] = {own_routes, jaeger_routes};
-
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		for (const struct route *route = tables[i]; route->path; route++) {
+	for (size_t i = 0; routes->tables[i]; i++) {
+		for (const struct route *route = routes->tables[i]; route->path; route++) {
 			if (path_matches(route->path, path, word, size))
 				return route;
 		}
@@ -99,18 +98,20 @@ static const struct route *route_find(const char *path, char *word, size_t size)
 	return NULL;
 }
 
-static enum MHD_Result query_answer(struct api *a, struct MHD_Connection *connection,
-				    const struct route *route, const char *word)
+static enum MHD_Result query_answer(const struct api_source *source,
+				    struct MHD_Connection *connection, const struct route *route,
+				    const char *word)
 {
 	struct pool pool = {.limit_bytes = ANSWER_BYTES_MAX};
 	struct bytes body = {0};
 	struct error e = {0};
-	struct query q = {connection, &a->source, word, &pool, &body, &e};
+	struct query q = {connection, source, word, &pool, &body, NULL, &e};
 	int status = route->answer(&q);
 
 	pool_free(&pool);
 	if (status > 0 && !body.failed)
-		return answer_send(connection, (unsigned int)status, JSON_TYPE, &body);
+		return answer_send(connection, (unsigned int)status, q.type ? q.type : JSON_TYPE,
+				   &body);
 	bytes_free(&body);
 	if (status == -ENOMEM || body.failed)
 		return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -118,13 +119,30 @@ static enum MHD_Result query_answer(struct api *a, struct MHD_Connection *connec
 	return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, e.text);
 }
 
+enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connection *connection,
+			      const char *url, const char *method)
+{
+	const struct route *route;
+	char word[1024] = "";
+
+	if (!host_is_local(request_header(connection, "Host")))
+		return answer_text(connection, MHD_HTTP_FORBIDDEN,
+				   "the Host of the request is no name of this host");
+	route = route_find(routes, url, word, sizeof(word));
+	if (!route)
+		return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such path");
+	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+				   "only GET is answered here");
+	return query_answer(&routes->source, connection, route, word);
+}
+
 static enum MHD_Result query_take(void *arg, struct MHD_Connection *connection, const char *url,
 				  const char *method, const char *version, const char *data,
 				  size_t *bytes, void **state)
 {
 	static int known;
-	const struct route *route;
-	char word[1024] = "";
+	struct api *a = arg;
 
 	if (!*state) {
 		*state = &known;
@@ -134,27 +152,19 @@ static enum MHD_Result query_take(void *arg, struct MHD_Connection *connection, 
 		*bytes = 0;
 		return MHD_YES;
 	}
-	if (!host_is_local(request_header(connection, "Host")))
-		return answer_text(connection, MHD_HTTP_FORBIDDEN,
-				   "the Host of the request is no name of this host");
-	route = route_find(url, word, sizeof(word));
-	if (!route)
-		return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such path");
-	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
-				   "only GET is answered here");
-	return query_answer(arg, connection, route, word);
+	return routes_answer(&a->routes, connection, url, method);
 }
 
 int api_start(int fd, const struct api_source *source, struct api **out)
 {
+	static const struct route *const tables[] = {own_routes, jaeger_routes, NULL};
 	struct api *a = calloc(1, sizeof(*a));
 
 	if (!a) {
 		close(fd);
 		return -ENOMEM;
 	}
-	a->source = *source;
+	a->routes = (struct route_set){*source, tables};
 	a->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, query_take, a,
 				     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
 				     THREADS, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,

@@ -3,7 +3,7 @@
  * What the receivers write into the log, an entry for each request. Numbers are little endian.
  *
  *   offset size
- *        0    1  kind of the body: 1: OTLP in protobuf
+ *        0    1  kind of the body: 1: OTLP in protobuf; 2: Zipkin, version 2, in JSON
  *        1    1  compression of the body: 1: Zstandard
  *        2    2  0
  *        4    4  bytes of the body before compression
@@ -18,7 +18,7 @@
 
 #include "base/bytes.h"
 
-enum entry_kind { ENTRY_OTLP_PROTOBUF = 1 };
+enum entry_kind { ENTRY_OTLP_PROTOBUF = 1, ENTRY_ZIPKIN_JSON = 2 };
 
 #define BODY_BYTES_MAX ((size_t)16 << 20)
 

@@ -8,6 +8,7 @@
 #include "serve/answer.h"
 #include "wire/otlp.h"
 #include "wire/otlp_json.h"
+#include "wire/zipkin.h"
 
 static const char ids_missing[] = "spans need a trace id and a span id that are not zero";
 
@@ -119,3 +120,31 @@ static const struct intake otlp_intakes[] = {{.type = "application/x-protobuf",
 const struct protocol protocol_otlp = {
 	"/v1/traces", otlp_intakes, "only spans are received, at /v1/traces",
 	"the content type must be application/x-protobuf or application/json"};
+
+static int zipkin_check(struct bytes *body, struct intake_counts *counts, struct error *e)
+{
+	return zipkin_walk(body->data, body->count, &counts->spans, e);
+}
+
+static void zipkin_accepted(struct bytes *body, const struct intake_counts *counts)
+{
+}
+
+static void zipkin_refused(struct bytes *body, int code, const char *why)
+{
+	bytes_put(body, why, strlen(why));
+	bytes_put_u8(body, '\n');
+}
+
+static const struct intake zipkin_intakes[] = {{.type = "application/json",
+						.kind = ENTRY_ZIPKIN_JSON,
+						.check = zipkin_check,
+						.accepted_status = MHD_HTTP_ACCEPTED,
+						.answer_type = "text/plain; charset=utf-8",
+						.accepted = zipkin_accepted,
+						.refused = zipkin_refused},
+					       {0}};
+
+const struct protocol protocol_zipkin = {"/api/v2/spans", zipkin_intakes,
+					 "spans are received at /api/v2/spans",
+					 "the content type must be application/json"};

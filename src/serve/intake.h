@@ -44,5 +44,6 @@ struct protocol {
 };
 
 extern const struct protocol protocol_otlp;
+extern const struct protocol protocol_zipkin;
 
 #endif

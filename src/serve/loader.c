@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "serve/entry.h"
 #include "wire/otlp.h"
+#include "wire/zipkin.h"
 
 /* Small commits cost half the rate and twice the space; late ones cost freshness. */
 #define COMMIT_NS 200000000u
@@ -33,6 +34,13 @@ struct loader {
 	struct received_batch batch;
 };
 
+static int body_decode(struct loader *l, enum entry_kind kind)
+{
+	if (kind == ENTRY_ZIPKIN_JSON)
+		return zipkin_decode(l->body.data, l->body.count, &l->pool, &l->batch, NULL);
+	return otlp_decode(l->body.data, l->body.count, &l->pool, &l->batch, NULL);
+}
+
 static int entry_store(struct loader *l, const struct log_entry *entry, struct error *e)
 {
 	enum entry_kind kind;
@@ -40,7 +48,7 @@ static int entry_store(struct loader *l, const struct log_entry *entry, struct e
 
 	l->batch.count = 0;
 	pool_reset(&l->pool);
-	err = err ? err : otlp_decode(l->body.data, l->body.count, &l->pool, &l->batch, NULL);
+	err = err ? err : body_decode(l, kind);
 	if (err) {
 		atomic_fetch_add(&l->counts->entries_bad, 1);
 		return 0;

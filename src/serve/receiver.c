@@ -28,6 +28,7 @@ struct request {
 	struct intake_counts spans;
 	uint64_t end; /* of its entry in the log; 0: not appended */
 	bool synced;
+	bool is_query;
 	/* 0, or the answer of a request that is refused; the rest of its body is passed over */
 	unsigned int status;
 	int code;
@@ -221,6 +222,12 @@ static bool sync_wait(struct receiver *r, struct request *q)
 	return waits;
 }
 
+static bool is_query(const struct receiver_options *options, const char *url, const char *method)
+{
+	return options->queries.tables &&
+	       (strcmp(url, options->protocol->path) != 0 || strcmp(method, "POST") != 0);
+}
+
 static enum MHD_Result request_take(void *arg, struct MHD_Connection *connection, const char *url,
 				    const char *method, const char *version, const char *data,
 				    size_t *bytes, void **state)
@@ -234,14 +241,20 @@ static enum MHD_Result request_take(void *arg, struct MHD_Connection *connection
 			return MHD_NO;
 		*state = q;
 		q->connection = connection;
+		q->is_query = is_query(&r->options, url, method);
+		if (q->is_query)
+			return MHD_YES;
 		request_check(q, r->options.protocol, url, method);
 		return MHD_YES;
 	}
 	if (*bytes) {
-		piece_take(r, q, data, *bytes);
+		if (!q->is_query)
+			piece_take(r, q, data, *bytes);
 		*bytes = 0;
 		return MHD_YES;
 	}
+	if (q->is_query)
+		return routes_answer(&r->options.queries, connection, url, method);
 	if (!q->end)
 		body_take(r, q);
 	if (!q->status && q->end && !q->synced && sync_wait(r, q))
@@ -325,7 +338,9 @@ int receiver_start(int fd, const struct receiver_options *options, struct receiv
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
 		NULL, request_take, r, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED,
 		request_end, r, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_TIMEOUT, REQUEST_SECONDS, MHD_OPTION_END);
+		MHD_OPTION_CONNECTION_TIMEOUT, REQUEST_SECONDS,
+		r->options.threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
+		r->options.threads, MHD_OPTION_END);
 	if (!r->daemon) {
 		close(fd);
 		receiver_stop(r);

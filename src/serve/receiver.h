@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Receives spans over HTTP. One thread reads requests of all connections. A connection whose entry
- * is appended is suspended, until another thread has synced the log for all that wait.
+ * Receives spans over HTTP. One thread, or some, read requests of all connections. A connection
+ * whose entry is appended is suspended, until another thread has synced the log for all that wait.
  */
 #ifndef SERVE_RECEIVER_H
 #define SERVE_RECEIVER_H
@@ -11,6 +11,7 @@
 #include "serve/counts.h"
 #include "serve/intake.h"
 #include "serve/loader.h"
+#include "serve/route.h"
 
 struct receiver;
 
@@ -20,6 +21,9 @@ struct receiver_options {
 	struct log *log;
 	struct loader *loader;
 	struct counts *counts;
+	/* what is answered at the other paths, and to other methods; without tables: nothing */
+	struct route_set queries;
+	unsigned int threads; /* that read requests; 0: one */
 };
 
 /* Takes over the listening socket, also on failure. */

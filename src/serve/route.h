@@ -14,7 +14,8 @@ struct query {
 	const struct api_source *source;
 	const char *word;   /* of the path, for "*" of the route */
 	struct pool *pool;  /* until the answer is made */
-	struct bytes *body; /* the answer, in JSON */
+	struct bytes *body; /* the answer, in JSON unless `type` says another content type */
+	const char *type;
 	struct error *e;
 };
 
@@ -27,9 +28,20 @@ struct route {
 	int (*answer)(struct query *q);
 };
 
-/* Both end with a NULL path. */
+/* Each ends with a NULL path. */
 extern const struct route own_routes[];
 extern const struct route jaeger_routes[];
+extern const struct route zipkin_routes[];
+
+/* The paths of an address. */
+struct route_set {
+	struct api_source source;
+	const struct route *const *tables; /* ends with NULL */
+};
+
+/* Answers a request without a body, or whose body was passed over. */
+enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connection *connection,
+			      const char *url, const char *method);
 
 /* A parameter of the query; NULL: it is missing or empty. */
 const char *query_value(const struct query *q, const char *name);

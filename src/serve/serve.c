@@ -17,13 +17,15 @@
 
 #define LOG_DIR "log"
 #define STORE_FILE "spans.duckdb"
+#define ADDRESSES 3
+#define ZIPKIN_THREADS 4 /* some of them answer queries */
 
 struct serve {
 	int log_dir;
 	struct log *log;
 	struct store *store;
 	struct loader *loader;
-	struct receiver *receiver;
+	struct receiver *receiver, *zipkin;
 	struct api *api;
 	struct counts counts;
 };
@@ -97,7 +99,7 @@ static bool is_off(const char *address)
 	return strcmp(address, "off") == 0;
 }
 
-static int sockets_open(const struct serve_options *options, int fds[2],
+static int sockets_open(const struct serve_options *options, int fds[ADDRESSES],
 			struct serve_addresses *addresses, struct error *e)
 {
 	int err = 0;
@@ -107,13 +109,31 @@ static int sockets_open(const struct serve_options *options, int fds[2],
 		err = address_listen(options->http, &fds[0], addresses->http, e);
 	if (!err && !is_off(options->otlp_http))
 		err = address_listen(options->otlp_http, &fds[1], addresses->otlp_http, e);
+	if (!err && !is_off(options->zipkin))
+		err = address_listen(options->zipkin, &fds[2], addresses->zipkin, e);
 	return err;
 }
 
-static int threads_start(struct serve *s, int fds[2], struct error *e)
+/* Zipkin's receiver and its query API are at one address. */
+static int zipkin_start(struct serve *s, int fd)
+{
+	static const struct route *const tables[] = {zipkin_routes, NULL};
+	const struct receiver_options options = {
+		.protocol = &protocol_zipkin,
+		.log = s->log,
+		.loader = s->loader,
+		.counts = &s->counts,
+		.queries = {{s->log, s->store, &s->counts}, tables},
+		.threads = ZIPKIN_THREADS};
+
+	return receiver_start(fd, &options, &s->zipkin);
+}
+
+static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 {
 	const struct api_source source = {s->log, s->store, &s->counts};
-	struct receiver_options receiving = {&protocol_otlp, s->log, NULL, &s->counts};
+	struct receiver_options receiving = {
+		.protocol = &protocol_otlp, .log = s->log, .counts = &s->counts};
 	int err = loader_start(s->log, s->log_dir, s->store, &s->counts, &s->loader);
 
 	receiving.loader = s->loader;
@@ -127,6 +147,10 @@ static int threads_start(struct serve *s, int fds[2], struct error *e)
 		err = receiver_start(fds[1], &receiving, &s->receiver);
 		fds[1] = -1;
 	}
+	if (!err && fds[2] >= 0) {
+		err = zipkin_start(s, fds[2]);
+		fds[2] = -1;
+	}
 	return err ? error_set(e, err, "cannot start the threads that serve") : 0;
 }
 
@@ -134,7 +158,7 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e)
 {
 	struct serve *s = calloc(1, sizeof(*s));
-	int fds[2] = {-1, -1}, err;
+	int fds[ADDRESSES] = {-1, -1, -1}, err;
 
 	if (!s)
 		return error_set(e, ENOMEM, "cannot serve");
@@ -147,7 +171,7 @@ int serve_open(const struct serve_options *options, struct serve **out,
 			error_set(e, err, "cannot serve from %s", options->dir);
 	}
 	err = err ? err : threads_start(s, fds, e);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < ADDRESSES; i++) {
 		if (fds[i] >= 0)
 			close(fds[i]);
 	}
@@ -166,6 +190,7 @@ int serve_close(struct serve *s, struct error *e)
 	if (!s)
 		return 0;
 	receiver_stop(s->receiver);
+	receiver_stop(s->zipkin);
 	api_stop(s->api);
 	loader_stop(s->loader);
 	err = log_close(s->log);

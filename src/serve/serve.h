@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server: receives spans over OTLP, keeps them in a log and a store, and answers queries.
+ * The server: receives spans over OTLP and Zipkin, keeps them in a log and a store, and answers
+ * queries.
  *
  * A request that brings spans is checked, appended to the log, and acknowledged when the log is
  * synced. A thread of its own, the loader, decodes what the log has and stores it. Queries see what
@@ -22,12 +23,14 @@ struct serve_options {
 	const char *dir;       /* made if it is not there */
 	const char *http;      /* "ADDRESS:PORT" of the query API; "off" */
 	const char *otlp_http; /* of the receiver of OTLP over HTTP; "off" */
+	const char *zipkin;    /* of Zipkin's receiver and query API; "off" */
 };
 
 /* Addresses that are served, with the ports that the kernel chose for port 0; "": off. */
 struct serve_addresses {
 	char http[SERVE_ADDRESS_BYTES];
 	char otlp_http[SERVE_ADDRESS_BYTES];
+	char zipkin[SERVE_ADDRESS_BYTES];
 };
 
 /*

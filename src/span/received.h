@@ -69,6 +69,7 @@ struct received_span {
 	const char *status_text;
 	uint8_t kind;	/* enum received_kind */
 	uint8_t status; /* enum received_status */
+	bool shared; /* Zipkin's: the server's half of an RPC, under the id of the client's half */
 	uint32_t flags;
 	const struct received_resource *resource;
 	const struct received_scope *scope;

@@ -92,7 +92,7 @@ static int tag_condition(struct statement *s, const struct attribute *tag, struc
 
 	if (!pair)
 		return -ENOMEM;
-	statement_add(s, " AND (false");
+	statement_add(s, "false");
 	if (tag->type != VALUE_STRING) {
 		err = bare_add(s, pair, bytes, pool);
 	} else {
@@ -110,32 +110,104 @@ static int tag_condition(struct statement *s, const struct attribute *tag, struc
 			err = bare_add(s, bare, key + value, pool);
 		}
 	}
+	return err;
+}
+
+/* A key of an attribute, or the name of an event. */
+static int mark_condition(struct statement *s, const char *mark, struct pool *pool)
+{
+	const struct attribute key = {.key = mark, .type = VALUE_STRING, .string = ""};
+	const struct attribute name = {.key = "name", .type = VALUE_STRING, .string = mark};
+	size_t key_bytes, name_bytes;
+	const char *key_text = pair_text(&key, pool, &key_bytes);
+	const char *name_text = pair_text(&name, pool, &name_bytes);
+
+	if (!key_text || !name_text)
+		return -ENOMEM;
+	statement_add(s, "contains(attributes, ?) OR contains(rest, ?)");
+	statement_bind_text(s, key_text, key_bytes - 2); /* without its value */
+	statement_bind_text(s, name_text, name_bytes);
+	return 0;
+}
+
+static int remote_condition(struct statement *s, const char *remote, struct pool *pool)
+{
+	const struct attribute tag = {
+		.key = "peer.service", .type = VALUE_STRING, .string = remote};
+	size_t bytes;
+	const char *text = pair_text(&tag, pool, &bytes);
+
+	if (!text)
+		return -ENOMEM;
+	statement_add(s, "contains(lower(attributes), lower(?))");
+	statement_bind_text(s, text, bytes);
+	return 0;
+}
+
+static void duration_condition(struct statement *s, const struct store_query *q)
+{
+	statement_add(s, "true");
+	number_condition(s, " AND duration_ns >= ?", q->duration_from_ns);
+	number_condition(s, " AND duration_ns <= ?", q->duration_to_ns);
+}
+
+/* The conditions that a span meets, or, if the search is loose, some span for each of them. */
+static int conditions_build(struct statement *s, const struct store_query *q, struct pool *pool)
+{
+	const char *begin = q->is_loose ? " AND bool_or(" : " AND (";
+	int err = 0;
+
+	if (q->operation) {
+		statement_add(s, begin);
+		text_condition(s, q->is_loose ? "lower(name) = lower(?))" : "name = ?)",
+			       q->operation);
+	}
+	if (q->kind >= 0) {
+		statement_add(s, begin);
+		statement_add(s, "kind = ?)");
+		statement_bind_number(s, (uint64_t)q->kind);
+	}
+	if (q->is_error) {
+		statement_add(s, begin);
+		statement_add(s, "status = ?)");
+		statement_bind_number(s, RECEIVED_ERROR);
+	}
+	statement_add(s, begin);
+	duration_condition(s, q);
 	statement_add(s, ")");
+	if (q->remote) {
+		statement_add(s, begin);
+		err = remote_condition(s, q->remote, pool);
+		statement_add(s, ")");
+	}
+	for (size_t i = 0; i < q->tags_count && !err; i++) {
+		statement_add(s, begin);
+		err = tag_condition(s, &q->tags[i], pool);
+		statement_add(s, ")");
+	}
+	for (size_t i = 0; i < q->marks_count && !err; i++) {
+		statement_add(s, begin);
+		err = mark_condition(s, q->marks[i], pool);
+		statement_add(s, ")");
+	}
 	return err;
 }
 
 static int search_build(struct statement *s, const struct store_query *q, struct pool *pool)
 {
-	int err = 0;
+	int err;
 
 	statement_add(s, "SELECT trace FROM spans WHERE true");
-	text_condition(s, " AND service = ?", q->service);
-	text_condition(s, " AND name = ?", q->operation);
-	if (q->kind >= 0) {
-		statement_add(s, " AND kind = ?");
-		statement_bind_number(s, (uint64_t)q->kind);
-	}
-	if (q->is_error) {
-		statement_add(s, " AND status = ?");
-		statement_bind_number(s, RECEIVED_ERROR);
-	}
-	number_condition(s, " AND duration_ns >= ?", q->duration_from_ns);
-	number_condition(s, " AND duration_ns <= ?", q->duration_to_ns);
+	text_condition(s, q->is_loose ? " AND lower(service) = lower(?)" : " AND service = ?",
+		       q->service);
 	number_condition(s, " AND begin_ns >= ?", q->begin_from_ns);
 	number_condition(s, " AND begin_ns <= ?", q->begin_to_ns);
-	for (size_t i = 0; i < q->tags_count && !err; i++)
-		err = tag_condition(s, &q->tags[i], pool);
-	statement_add(s, " GROUP BY trace ORDER BY max(begin_ns) DESC, trace LIMIT ?");
+	if (q->is_loose)
+		statement_add(s, " GROUP BY trace HAVING true");
+	err = conditions_build(s, q, pool);
+	if (!q->is_loose)
+		statement_add(s, " GROUP BY trace");
+	statement_add(s, " ORDER BY max(begin_ns) DESC, trace LIMIT ?");
 	statement_bind_number(s, q->limit);
 	return err;
 }
@@ -247,10 +319,11 @@ static int scope_take(struct finding *f, const struct row *row)
 	return scope_text_read(text, f->pool, scope);
 }
 
-/* 1: the span is new. */
+/* 1: the span is new. The halves of a call between programs may have one id, and two kinds. */
 static int is_new(struct finding *f, const struct received_span *span)
 {
-	uint64_t key = hash_pair(hash_pair(span->trace.high, span->trace.low), span->span_id);
+	uint64_t trace = hash_pair(span->trace.high, span->trace.low);
+	uint64_t key = hash_pair(hash_pair(trace, span->span_id), span->kind);
 	int err;
 
 	if (map_get(&f->seen, key))

@@ -126,6 +126,7 @@ int rest_text(struct bytes *to, const struct received_span *span)
 	json_object_begin(&j, NULL);
 	string_put(&j, "trace_state", span->trace_state);
 	string_put(&j, "status", span->status_text);
+	number_put(&j, "shared", span->shared);
 	number_put(&j, "flags", span->flags);
 	if (span->end_ns < span->begin_ns)
 		json_s64(&j, "end_ns", (int64_t)span->end_ns);
@@ -260,6 +261,7 @@ int rest_text_read(struct stored_text text, struct pool *pool, struct received_s
 		return err;
 	span->trace_state = string_of(&object, "trace_state");
 	span->status_text = string_of(&object, "status");
+	span->shared = number_of(&object, "shared") != 0;
 	span->flags = (uint32_t)number_of(&object, "flags");
 	if (attributes_find(object.data, object.count, "end_ns"))
 		span->end_ns = number_of(&object, "end_ns");

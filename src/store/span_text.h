@@ -5,7 +5,8 @@
  *
  *   resource  {"dropped":1,"attributes":{...}}
  *   scope     {"name":"...","version":"...","dropped":1,"attributes":{...}}
- *   rest      what few spans have: {"trace_state":"...","status":"...","flags":257,"end_ns":5,
+ *   rest      what few spans have:
+ * {"trace_state":"...","status":"...","shared":1,"flags":257,"end_ns":5,
  *             "dropped":1,"events":[{"time_ns":5,"name":"...","dropped":1,"attributes":{}}],
  *             "events_dropped":1,"links":[{"trace_high":1,"trace_low":2,"span":3,
  *             "trace_state":"...","dropped":1,"attributes":{}}],"links_dropped":1}

@@ -63,6 +63,14 @@ struct store_query {
 	uint64_t begin_from_ns, begin_to_ns;	   /* of the span; 0: no bound */
 	const struct attribute *tags; /* of the span or its resource; a text finds numbers, too */
 	size_t tags_count;
+	const char *const *marks; /* keys of attributes of the span, or names of its events */
+	size_t marks_count;
+	const char *remote; /* NULL: any; else the attribute peer.service, in any case */
+	/*
+	 * As Zipkin searches: names are the same in any case, and each condition but the times may
+	 * be met by another span of the service.
+	 */
+	bool is_loose;
 	size_t limit; /* of traces, newest first */
 };
 

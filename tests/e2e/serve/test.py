@@ -18,7 +18,8 @@ import threading
 import time
 import urllib.parse
 
-PACKAGES = ("opentelemetry-sdk==1.*", "opentelemetry-exporter-otlp-proto-http==1.*")
+PACKAGES = ("opentelemetry-sdk==1.*", "opentelemetry-exporter-otlp-proto-http==1.*",
+            "opentelemetry-exporter-zipkin-json==1.*")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 PATIENCE = 60  # seconds: the machine may be busy
@@ -49,15 +50,16 @@ class Server:
 
     def __init__(self, fathom, folder):
         self.process = subprocess.Popen(
-            [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0"],
+            [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
+             "--zipkin", "127.0.0.1:0"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.ports, said = {}, ""
         for line in self.process.stdout:
             said += line
-            found = re.match(r"(OTLP|queries).*?http://127\.0\.0\.1:(\d+)/", line)
+            found = re.match(r"(OTLP|Zipkin|queries).*?http://127\.0\.0\.1:(\d+)/", line)
             if found:
                 self.ports[found.group(1)] = int(found.group(2))
-            if len(self.ports) == 2:
+            if len(self.ports) == 3:
                 return
         error = self.process.stderr.read()
         self.process.wait()
@@ -105,7 +107,7 @@ class Server:
 
 def install(venv):
     """Python with the SDK; None and why if it cannot be had."""
-    python, mark = os.path.join(venv, "bin/python3"), os.path.join(venv, "otlp-is-installed")
+    python, mark = os.path.join(venv, "bin/python3"), os.path.join(venv, "all-is-installed")
     if os.path.exists(mark):
         return python, ""
     try:
@@ -203,6 +205,84 @@ def check_refusals(server, checks, sample):
         {**PROTOBUF, "Content-Encoding": "gzip"})[0], 200)
 
 
+def check_zipkin(server, checks, text):
+    """Zipkin's format and its query API: the sample has both halves of a call, and a bare span."""
+    def post(body, **headers):
+        return server.ask("Zipkin", "POST", "/api/v2/spans", body,
+                          {"Content-Type": "application/json", **headers})
+
+    def get(path, **parameters):
+        query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
+        status, body = server.ask("Zipkin", "GET", path + query)
+        return json.loads(body) if body[:1] in b"[{" else status
+    trace = "5982fe77008310cc80f1da5e10147517"
+    window = {"endTs": 1458702548999, "lookback": 86400000}
+    checks.equal("Zipkin: spans", post(text.encode()), (202, b""))
+    checks.equal("Zipkin: gzip, once more", post(gzip.compress(text.encode()), **{
+        "Content-Encoding": "gzip"}), (202, b""))
+    server.wait("Zipkin's spans are stored",
+                lambda: get(f"/api/v2/trace/{trace}") != 404 and get("/api/v2/trace/10cc") != 404)
+    client, callee = get(f"/api/v2/trace/{trace}")
+    sent = json.loads(text)[0]
+    checks.equal("Zipkin: a span as it was sent", client, {
+        **sent, "name": "get /café", "tags": {**sent["tags"], "otel.status_code": "ERROR"},
+        "localEndpoint": {**sent["localEndpoint"], "serviceName": "frontend"},
+        "remoteEndpoint": {**sent["remoteEndpoint"], "serviceName": "backend"}})
+    checks.equal("Zipkin: the other half of the call",
+                 (callee["id"], callee["kind"], callee["shared"], callee["debug"]),
+                 (sent["id"], "SERVER", True, True))
+    checks.equal("Zipkin: a short trace id", get("/zipkin/api/v2/trace/10cc")[0]["traceId"],
+                 "00000000000010cc")
+    names = get("/api/v2/services")
+    checks.equal("Zipkin: services", [n for n in names if n in ("frontend", "backend")],
+                 ["backend", "frontend"])
+    checks.equal("Zipkin: names of spans", get("/api/v2/spans", serviceName="FRONTEND"),
+                 ["get /café"])
+    checks.equal("Zipkin: remote services",
+                 get("/api/v2/remoteServices", serviceName="frontend"), ["backend"])
+    checks.equal("Zipkin: dependencies",
+                 [link for link in get("/api/v2/dependencies", **window)],
+                 [{"parent": "frontend", "child": "backend", "callCount": 1}])
+    checks.equal("Zipkin: some traces", [len(t) for t in get(
+        "/api/v2/traceMany", traceIds=f"{trace},abcdef,10cc")], [2, 1])
+    for name, wanted, parameters in (
+            ("service", 1, {"serviceName": "frontend"}), ("another service", 0, {"serviceName": "x"}),
+            ("span", 1, {"serviceName": "frontend", "spanName": "GET /café"}),
+            ("remote service", 1, {"remoteServiceName": "BACKEND"}),
+            ("another remote service", 0, {"remoteServiceName": "frontend"}),
+            ("duration", 1, {"minDuration": 386000, "maxDuration": 386000}),
+            ("too short", 0, {"serviceName": "backend", "minDuration": 2}),
+            ("tag, key and annotation", 1,
+             {"annotationQuery": "http.path=/api and clnt/finagle.version and ws and error"}),
+            ("another annotation", 0, {"annotationQuery": "ws and we"}),
+            ("conditions of several spans", 1,
+             {"annotationQuery": "error=false and http.path=/api"})):
+        checks.equal(f"Zipkin: search by {name}",
+                     len(get("/api/v2/traces", **window, **parameters)), wanted)
+    checks.equal("Zipkin: nothing of today", get("/api/v2/traces", serviceName="frontend"), [])
+    check_zipkin_refusals(server, checks, post, get)
+
+
+def check_zipkin_refusals(server, checks, post, get):
+    """What Zipkin refuses, with a line of text; and what its page asks besides."""
+    for name, wanted, got in (
+            ("no JSON", 400, post(b"[")), ("a span without ids", 400, post(b"[{}]")),
+            ("an id of zeros", 400, post(b'[{"traceId":"1","id":"2"},{"traceId":"1","id":"0"}]')),
+            ("no content type", 415, server.ask("Zipkin", "POST", "/api/v2/spans", b"[]")),
+            ("17 MB", 413, post(bytes(17 << 20))),
+            ("another host", 403, post(b"[]", Host="evil.example")),
+            ("another path", 405, server.ask("Zipkin", "POST", "/api/v2/services", b"[]"))):
+        checks.equal(f"Zipkin refuses: {name}", (got[0], got[1].count(b"\n")), (wanted, 1))
+    checks.equal("Zipkin: no spans", post(b"[]"), (202, b""))
+    for path, wanted in (("trace/abc", 404), ("trace/xyz", 400), ("spans", 400),
+                         ("traces?limit=0", 400), ("traces?minDuration=2&maxDuration=1", 400),
+                         ("dependencies", 400), ("traceMany", 400)):
+        checks.equal(f"Zipkin's errors: {path}", get(f"/api/v2/{path}"), wanted)
+    checks.equal("Zipkin's page is configured", get("/zipkin/config.json")["searchEnabled"], True)
+    checks.equal("Zipkin's health", get("/health")["status"], "UP")
+    checks.equal("Zipkin's info", sorted(get("/info")), ["zipkin"])
+
+
 def check_json(server, checks, sample, text):
     """The sample in JSON comes to the same spans as in protobuf."""
     def post(body, **headers):
@@ -260,9 +340,10 @@ def send_until_killed(server, sample):
 
 def check_use(fathom, checks, folder, server):
     """What others are told while a server has a directory and a port."""
-    for name, words in (("a directory", ["-o", folder, "--http", "off", "--otlp-http", "off"]),
-                        ("a port", ["-o", folder + "/other", "--http", "off", "--otlp-http",
-                                    f"127.0.0.1:{server.ports['OTLP']}"])):
+    for name, words in (("a directory", ["-o", folder, "--http", "off", "--otlp-http", "off",
+                                     "--zipkin", "off"]),
+                        ("a port", ["-o", folder + "/other", "--http", "off", "--zipkin", "off",
+                                    "--otlp-http", f"127.0.0.1:{server.ports['OTLP']}"])):
         done = subprocess.run([fathom, "serve", *words], capture_output=True, text=True,
                               timeout=PATIENCE, check=False)
         checks.equal(f"{name} in use is one line", (done.returncode, done.stderr.count("\n")),
@@ -278,6 +359,8 @@ def main():
         sample = file.read()
     with open(sample_path.replace(".bin", ".json"), encoding="utf-8") as file:
         json_text = file.read()
+    with open(os.path.dirname(sample_path) + "/zipkin_sample.json", encoding="utf-8") as file:
+        zipkin_text = file.read()
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="fathom-serve-") as folder:
         server = Server(fathom, folder)
@@ -288,6 +371,7 @@ def main():
                 checks.skip("spans of an SDK", why)
             check_refusals(server, checks, sample)
             check_json(server, checks, sample, json_text)
+            check_zipkin(server, checks, zipkin_text)
             check_use(fathom, checks, folder, server)
             acknowledged = send_until_killed(server, sample)
             server = Server(fathom, folder)

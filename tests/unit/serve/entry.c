@@ -17,6 +17,9 @@ TEST(a_body_comes_back)
 	CHECK_EQ(kind, ENTRY_OTLP_PROTOBUF);
 	CHECK_EQ(back.count, sizeof(body));
 	CHECK_MEM(back.data, body, sizeof(body));
+	CHECK_EQ(entry_encode(&entry, ENTRY_ZIPKIN_JSON, body, 5), 0);
+	CHECK_EQ(entry_decode(entry.data, entry.count, &kind, &back), 0);
+	CHECK(kind == ENTRY_ZIPKIN_JSON && back.count == 5);
 	CHECK_EQ(entry_encode(&entry, ENTRY_OTLP_PROTOBUF, NULL, 0), 0);
 	CHECK_EQ(entry_decode(entry.data, entry.count, &kind, &back), 0);
 	CHECK_EQ(back.count, 0);
@@ -38,7 +41,7 @@ TEST(what_is_no_entry_is_refused)
 		CHECK_EQ(entry_decode(copy, cut, &kind, &back), -EBADMSG);
 		free(copy);
 	}
-	entry.data[0] = 2; /* another kind */
+	entry.data[0] = 3; /* another kind */
 	CHECK_EQ(entry_decode(entry.data, entry.count, &kind, &back), -EBADMSG);
 	entry.data[0] = 1;
 	memset(entry.data + 4, 0xff, 4); /* 4 GB */

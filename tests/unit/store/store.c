@@ -355,6 +355,24 @@ TEST(a_span_that_was_sent_twice_is_shown_once)
 	drop(s);
 }
 
+TEST(both_halves_of_a_call_are_found)
+{
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(7, 1, "a"), make(7, 1, "a")};
+	struct received_batch batch;
+
+	spans[0].kind = RECEIVED_CLIENT;
+	spans[1].begin_ns++;
+	spans[1].shared = true;
+	append(s, spans, 2);
+	commit(s, 1);
+	batch = find(s, (struct trace_id){1, 7});
+	CHECK_EQ(batch.count, 2);
+	CHECK(!batch.data[0].shared && batch.data[1].shared);
+	vec_free(&batch);
+	drop(s);
+}
+
 /* The low halves of the ids that a query finds, as digits: 7 and 8 are 78. */
 static int search(struct store *s, struct store_query query)
 {
@@ -412,6 +430,37 @@ TEST(a_search_meets_all_conditions_newest_first)
 						.begin_to_ns = 3000000000}),
 		 32);
 	CHECK_EQ(search(s, (struct store_query){.kind = -1, .service = "x' OR true --"}), 0);
+	drop(s);
+}
+
+TEST(a_loose_search_meets_conditions_in_several_spans)
+{
+	static const struct attribute peer[] = {
+		{.key = "peer.service", .type = VALUE_STRING, .string = "Bank"}};
+	static const struct received_event event = {.name = "miss"};
+	static const char *const keys[] = {"peer.service", "miss"}, *const wrong[] = {"mis"};
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(1, 1, "Get"), make(1, 2, "b"), make(2, 1, "get")};
+	struct store_query query = {.kind = -1, .service = "SHOP", .operation = "GET"};
+
+	spans[0].attributes = (struct received_list){peer, 1, 0};
+	spans[1].events = &event;
+	spans[1].events_count = 1;
+	spans[1].status = RECEIVED_ERROR;
+	append(s, spans, 3);
+	commit(s, 1);
+	CHECK_EQ(search(s, query), 0);
+	query.is_loose = true;
+	CHECK_EQ(search(s, query), 21);
+	query.marks = keys;
+	query.marks_count = 2;
+	query.is_error = true;
+	query.remote = "bank";
+	CHECK_EQ(search(s, query), 1);
+	query.duration_from_ns = 10000001;
+	CHECK_EQ(search(s, query), 0);
+	CHECK_EQ(search(s, (struct store_query){.kind = -1, .marks = wrong, .marks_count = 1}), 0);
+	CHECK_EQ(search(s, (struct store_query){.kind = -1, .remote = "ban"}), 0);
 	drop(s);
 }
 
