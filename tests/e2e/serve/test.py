@@ -283,6 +283,34 @@ def check_zipkin_refusals(server, checks, post, get):
     checks.equal("Zipkin's info", sorted(get("/info")), ["zipkin"])
 
 
+def check_zipkin_sdk(server, checks, python):
+    """A trace of an SDK's exporter for Zipkin, seen in all three APIs."""
+    url = f"http://127.0.0.1:{server.ports['Zipkin']}/api/v2/spans"
+    done = subprocess.run([python, f"{HERE}/zipkin_sdk.py", url], capture_output=True, text=True,
+                          timeout=PATIENCE, check=False)
+    trace = done.stdout.strip()
+    server.wait("the SDK's trace is stored", lambda: len(server.trace(trace)) == 2)
+    fetch, lookup = server.trace(trace)
+    checks.equal("an SDK's spans by Zipkin",
+                 [(s["service"], s["name"], s["kind"]) for s in (fetch, lookup)],
+                 [("Zweb", "fetch", "client"), ("zcache", "lookup", "server")])
+    checks.equal("parent, by Zipkin", lookup["parent_id"], fetch["span_id"])
+    checks.equal("status, by Zipkin", (lookup["status"], lookup["status_message"]),
+                 ("error", "no entry"))
+    checks.equal("event, by Zipkin", len(lookup["events"]), 1)
+    status, body = server.ask("Zipkin", "GET", "/api/v2/traces?serviceName=zweb&spanName=fetch")
+    spans = json.loads(body)[0]
+    checks.equal("the SDK's trace in Zipkin's API", (status, [s["traceId"] for s in spans]),
+                 (200, [trace, trace]))
+    checks.equal("an attribute of the SDK", spans[0]["tags"]["size"], "12")
+    now = int(time.time() * 1000)
+    status, body = server.ask("Zipkin", "GET", f"/api/v2/dependencies?endTs={now}")
+    checks.equal("the SDK's services depend on each other",
+                 [link for link in json.loads(body) if link["parent"] == "zweb"],
+                 [{"parent": "zweb", "child": "zcache", "callCount": 1, "errorCount": 1}])
+    checks.equal("the SDK's trace in Jaeger's API", found(server, service="zcache"), (200, [trace]))
+
+
 def check_json(server, checks, sample, text):
     """The sample in JSON comes to the same spans as in protobuf."""
     def post(body, **headers):
@@ -372,6 +400,8 @@ def main():
             check_refusals(server, checks, sample)
             check_json(server, checks, sample, json_text)
             check_zipkin(server, checks, zipkin_text)
+            if python:
+                check_zipkin_sdk(server, checks, python)
             check_use(fathom, checks, folder, server)
             acknowledged = send_until_killed(server, sample)
             server = Server(fathom, folder)
