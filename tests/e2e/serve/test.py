@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """fathom serve: spans of a real SDK are found by id and by search, also after a kill.
 
-test.py FATHOM VENV SAMPLE: installs OpenTelemetry for Python from PyPI into VENV unless it is there.
+test.py FATHOM VENV SAMPLE: installs OpenTelemetry for Python from PyPI into VENV, and for Node from
+npm into VENV-node, unless it is there.
 SAMPLE is an OTLP request with two spans and two that have no ids; it is in JSON beside it.
 """
 import gzip
@@ -20,6 +21,8 @@ import urllib.parse
 
 PACKAGES = ("opentelemetry-sdk==1.*", "opentelemetry-exporter-otlp-proto-http==1.*",
             "opentelemetry-exporter-zipkin-json==1.*")
+NODE_PACKAGES = ("@opentelemetry/sdk-trace-base@2", "@opentelemetry/resources@2",
+                 "@opentelemetry/exporter-trace-otlp-http@0.223", "@opentelemetry/exporter-zipkin@2")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 PATIENCE = 60  # seconds: the machine may be busy
@@ -121,6 +124,26 @@ def install(venv):
     with open(mark, "w", encoding="utf-8"):
         pass
     return python, ""
+
+
+def install_node(folder):
+    """The folder of the SDK's packages for Node; None and why if they cannot be had."""
+    packages, mark = os.path.join(folder, "node_modules"), os.path.join(folder, "is-installed")
+    if os.path.exists(mark):
+        return packages, ""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run(["node", "--version"], check=True, capture_output=True)
+        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--loglevel=error",
+                        "--fetch-retries=1", "--prefix", folder, *NODE_PACKAGES],
+                       check=True, capture_output=True, timeout=240)
+    except (subprocess.SubprocessError, OSError) as error:
+        reason = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
+        return None, (f"OpenTelemetry for Node cannot be installed from npm: "
+                      f"{(reason.splitlines() or [error])[0]}")
+    with open(mark, "w", encoding="utf-8"):
+        pass
+    return packages, ""
 
 
 def found(server, **parameters):
@@ -311,6 +334,30 @@ def check_zipkin_sdk(server, checks, python):
     checks.equal("the SDK's trace in Jaeger's API", found(server, service="zcache"), (200, [trace]))
 
 
+def check_node(server, checks, packages):
+    """OTLP in JSON and Zipkin from the SDK for Node, whose exporter of OTLP writes JSON."""
+    urls = [f"http://127.0.0.1:{server.ports['OTLP']}/v1/traces",
+            f"http://127.0.0.1:{server.ports['Zipkin']}/api/v2/spans"]
+    done = subprocess.run(["node", f"{HERE}/sdk.js", *urls], capture_output=True, text=True,
+                          timeout=PATIENCE, check=False, env={**os.environ, "NODE_PATH": packages})
+    by_json, by_zipkin = done.stdout.split()
+    server.wait("both traces of Node are stored",
+                lambda: server.trace(by_json) and server.trace(by_zipkin))
+    for name, trace in (("JSON", by_json), ("Zipkin", by_zipkin)):
+        span, = server.trace(trace)
+        checks.equal(f"Node by {name}", (span["service"], span["name"], span["kind"]),
+                     (f"node-{name.lower()}", "GET /node", "server"))
+        checks.equal(f"Node by {name}: a text", span["attributes"]["user"], 'ann "q" \U0001f600')
+        checks.equal(f"Node by {name}: status", (span["status"], span["status_message"]),
+                     ("error", "no money"))
+        checks.equal(f"Node by {name}: time",
+                     abs(span["begin_unix_ns"] / 1e9 - time.time()) < 2 * PATIENCE, True)
+    span, = server.trace(by_json)
+    checks.equal("Node by JSON: values keep their types",
+                 (span["attributes"]["sizes"], span["attributes"]["ratio"]), ([1, 2], 0.5))
+    checks.equal("Node by JSON: event", span["events"][0]["attributes"], {"key": "k1"})
+
+
 def check_json(server, checks, sample, text):
     """The sample in JSON comes to the same spans as in protobuf."""
     def post(body, **headers):
@@ -397,6 +444,11 @@ def main():
             buy = check_sdk(server, checks, python) if python else None
             if not python:
                 checks.skip("spans of an SDK", why)
+            packages, why = install_node(venv + "-node")
+            if packages:
+                check_node(server, checks, packages)
+            else:
+                checks.skip("spans of the SDK for Node", why)
             check_refusals(server, checks, sample)
             check_json(server, checks, sample, json_text)
             check_zipkin(server, checks, zipkin_text)
