@@ -84,6 +84,20 @@ static int bare_add(struct statement *s, const char *pair, size_t bytes, struct 
 	return err ? err : pattern_add(s, pair, bytes, pool, '}');
 }
 
+/* A text of "error" is that of the status, as in Zipkin. */
+static int status_text_add(struct statement *s, const char *text, struct pool *pool)
+{
+	const struct attribute status = {.key = "status", .type = VALUE_STRING, .string = text};
+	size_t bytes;
+	const char *pair = pair_text(&status, pool, &bytes);
+
+	if (!pair)
+		return -ENOMEM;
+	statement_add(s, " OR contains(rest, ?)");
+	statement_bind_text(s, pair, bytes);
+	return 0;
+}
+
 static int tag_condition(struct statement *s, const struct attribute *tag, struct pool *pool)
 {
 	size_t bytes;
@@ -93,6 +107,10 @@ static int tag_condition(struct statement *s, const struct attribute *tag, struc
 	if (!pair)
 		return -ENOMEM;
 	statement_add(s, "false");
+	if (tag->type == VALUE_STRING && strcmp(tag->key, "error") == 0)
+		err = status_text_add(s, tag->string, pool);
+	if (err)
+		return err;
 	if (tag->type != VALUE_STRING) {
 		err = bare_add(s, pair, bytes, pool);
 	} else {

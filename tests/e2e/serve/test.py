@@ -277,6 +277,8 @@ def check_zipkin(server, checks, text):
             ("too short", 0, {"serviceName": "backend", "minDuration": 2}),
             ("tag, key and annotation", 1,
              {"annotationQuery": "http.path=/api and clnt/finagle.version and ws and error"}),
+            ("the text of an error", 1, {"annotationQuery": 'error=no "luck"'}),
+            ("another text of an error", 0, {"annotationQuery": "error=no"}),
             ("another annotation", 0, {"annotationQuery": "ws and we"}),
             ("conditions of several spans", 1,
              {"annotationQuery": "error=false and http.path=/api"})):
