@@ -27,14 +27,17 @@ struct handover_options {
 	 * that comes late, may still change it. 0: not at all.
 	 */
 	u64 keep_ns;
-	size_t spans_max;    /* that are kept, ended ones of open traces included; 0: 65,536 */
-	size_t children_max; /* of the kernel, kept for one span; 0: 2000 */
+	size_t spans_max;	   /* that are kept: open ones, and some that ended; 0: 65,536 */
+	size_t children_max;	   /* of the kernel, kept for one span; 0: 2000 */
 	size_t children_total_max; /* and for all spans together; 0: 65,536 */
 };
 
 /* A span that ended. */
 struct handed_span {
-	/* Name, status, events, attributes, threads; one side may be missing (begun, ended). */
+	/*
+	 * Name, status, events, attributes, threads; one side may be missing (begun, ended). The
+	 * shares of its threads may have those of spans that ended within it.
+	 */
 	const struct app_span *span;
 	struct span_time time;
 	/* Number of the chunk, from 1 on: a later one of the same context replaces this one. */

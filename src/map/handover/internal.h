@@ -61,11 +61,23 @@ bool handover_is_over(const struct partial *p, const struct app_span *span,
 /* Leaves out fragments of spans that are kept no longer. */
 void handover_late_drop(struct handover *h);
 
+/* Drops a span, and remembers it if it was told. The list of spans is the caller's. 0 or -ENOMEM.
+ */
+int handover_span_drop(struct handover *h, struct app_span *span);
+
 /*
  * Leaves what later chunks may change or ask for. `finished` is a finished copy of the running
  * partial, `times` are those of its spans. 0 or -ENOMEM.
  */
 int handover_prune(struct handover *h, const struct partial *finished,
 		   const struct span_time *times);
+
+/* fold.c */
+
+/*
+ * Adds ended spans that were handed out to the open ones above them. Nothing changes any more
+ * before before_ns; `owners` are the contexts that threads have now. 0 or -ENOMEM.
+ */
+int handover_fold(struct handover *h, const struct bytes_map *owners, u64 before_ns);
 
 #endif

@@ -210,11 +210,19 @@ static int gone_add(struct handover *h, const struct context *ctx)
 	return 0;
 }
 
-static void span_drop(struct handover *h, struct app_span *span)
+static void span_free_kept(struct handover *h, struct app_span *span)
 {
 	handed_remove(h, &span->ctx);
 	bytes_map_remove(&h->running->span_index, &span->ctx, sizeof(span->ctx));
 	span_free(span);
+}
+
+int handover_span_drop(struct handover *h, struct app_span *span)
+{
+	int err = span->begun || span->ended ? gone_add(h, &span->ctx) : 0;
+
+	span_free_kept(h, span);
+	return err;
 }
 
 void handover_late_drop(struct handover *h)
@@ -232,7 +240,7 @@ void handover_late_drop(struct handover *h)
 		/* no time of a span that was told depends on where its context is seen */
 		h->counts.late += span->ended || span->active.list.count || span->events.count ||
 				  span->attributes.count;
-		span_drop(h, span);
+		span_free_kept(h, span);
 	}
 	p->spans.count = kept;
 }
@@ -256,10 +264,16 @@ static void span_bound(struct handover *h, struct app_span *span)
 		}
 }
 
+/* What ended before that time changes no more. */
+static u64 closed_until(const struct handover *h, const struct traces *t)
+{
+	return t->settled_ns > h->options.keep_ns ? t->settled_ns - h->options.keep_ns : 0;
+}
+
 /* Since when a busy trace is there, or one may come that is. */
 static u64 oldest_of(const struct handover *h, const struct traces *t)
 {
-	u64 oldest_ns = t->settled_ns > h->options.keep_ns ? t->settled_ns - h->options.keep_ns : 0;
+	u64 oldest_ns = closed_until(h, t);
 
 	for (size_t i = 0; i < t->list.count; i++)
 		if (t->list.data[i].busy && t->list.data[i].begin_ns < oldest_ns)
@@ -283,8 +297,7 @@ static int spans_keep(struct handover *h, const struct traces *t)
 			p->spans.data[kept++] = span;
 			continue;
 		}
-		err = span->begun || span->ended ? gone_add(h, &span->ctx) : 0;
-		span_drop(h, span);
+		err = handover_span_drop(h, span);
 	}
 	p->spans.count = kept;
 	return err;
@@ -397,24 +410,35 @@ static int lives_keep(struct handover *h)
 
 /* ---- the rest ---- */
 
+/* A time without a span matters only where its program lost records, which is told soon. */
+static bool doubt_matters(const struct handover *h, const struct unsure *u)
+{
+	const struct partial *p = h->running;
+	const struct interval in = {u->begin_ns, u->end_ns, u->pid};
+
+	if (u->end_ns <= h->oldest_ns)
+		return false;
+	return u->before_ns || u->end_ns + UNSETTLED_NS > p->to_ns ||
+	       intervals_around(&p->span_losses, in).end_ns;
+}
+
 static void doubts_keep(struct handover *h)
 {
 	struct partial *p = h->running;
-	bool many = p->unsure.count > UNSURE_MAX;
 	size_t kept = 0;
 
+	intervals_join(&p->span_losses);
 	for (size_t i = 0; i < p->unsure.count; i++) {
 		const struct unsure *u = &p->unsure.data[i];
-		bool matters = u->end_ns > h->oldest_ns;
+		bool matters = doubt_matters(h, u);
 
-		if (matters && (!many || u->before_ns) && kept < UNSURE_MAX)
+		if (matters && kept < UNSURE_MAX)
 			p->unsure.data[kept++] = *u;
 		else
 			h->counts.forgotten += matters;
 	}
 	p->unsure.count = kept;
 	kept = 0;
-	intervals_join(&p->span_losses);
 	for (size_t i = 0; i < p->span_losses.count; i++) {
 		bool matters = p->span_losses.data[i].end_ns > h->oldest_ns;
 
@@ -455,6 +479,7 @@ int handover_prune(struct handover *h, const struct partial *finished,
 	}
 	err = err ? err : lives_keep(h);
 	err = err ? err : spans_keep(h, &t);
+	err = err ? err : handover_fold(h, &t.owners, closed_until(h, &t));
 	err = err ? err : children_keep(h);
 	if (!err)
 		doubts_keep(h);

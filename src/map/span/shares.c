@@ -149,6 +149,22 @@ static void holds_sort(struct span_share *s, bool sighted)
 		s->holds.count = kept ? kept + 1 : 0;
 }
 
+static void holds_coalesce(struct span_share *s, u64 before_ns)
+{
+	size_t kept = 0;
+
+	if (!s->holds.count)
+		return;
+	holds_sort(s, false);
+	for (size_t i = 1; i < s->holds.count; i++) {
+		struct span_hold *last = &s->holds.data[kept], *h = &s->holds.data[i];
+
+		if (h->begin_ns != last->end_ns || h->end_ns >= before_ns || !hold_widen(last, h))
+			s->holds.data[++kept] = *h;
+	}
+	s->holds.count = kept ? kept + 1 : 0; /* one is the share itself */
+}
+
 /* ---- of a span ---- */
 
 int share_add(struct span_shares *shares, const struct span_share *once)
@@ -201,6 +217,12 @@ int shares_sort(struct span_shares *shares)
 		qsort(shares->list.data, shares->list.count, sizeof(*shares->list.data),
 		      share_compare);
 	return shares_number(shares);
+}
+
+void shares_coalesce(struct span_shares *shares, u64 before_ns)
+{
+	for (size_t i = 0; i < shares->list.count; i++)
+		holds_coalesce(&shares->list.data[i], before_ns);
 }
 
 void shares_free(struct span_shares *shares)

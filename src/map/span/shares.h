@@ -17,6 +17,12 @@ int shares_join(struct span_shares *to, struct span_shares *from);
 /* Sorts them by tid, and the holds of each by time. 0 or -ENOMEM. */
 int shares_sort(struct span_shares *shares);
 
+/*
+ * Sorts the times that each thread had the span, and makes one of those that follow each other
+ * and ended before that time.
+ */
+void shares_coalesce(struct span_shares *shares, u64 before_ns);
+
 void shares_free(struct span_shares *shares);
 
 #endif
