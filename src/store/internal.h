@@ -27,4 +27,10 @@ int operations_load(struct store *s, struct error *e);
 /* Adds the operation of a span, if it is new. */
 int operation_add(struct store *s, const struct received_span *span, struct error *e);
 
+/* Adds a condition with one value, unless that is NULL. */
+void text_condition(struct statement *s, const char *sql, const char *text);
+
+/* Adds the SQL of a search. 0 or -ENOMEM. The values are in the pool. */
+int search_build(struct statement *s, const struct store_query *q, struct pool *pool);
+
 #endif
