@@ -99,18 +99,30 @@ static bool is_off(const char *address)
 	return strcmp(address, "off") == 0;
 }
 
+/* Listens at the address of an option. */
+static int socket_open(const char *option, const char *address, int *fd,
+		       char text[SERVE_ADDRESS_BYTES], struct error *e)
+{
+	int err = is_off(address) ? 0 : address_listen(address, fd, text, e);
+
+	if (err == -EADDRINUSE)
+		error_hint(e, "choose another with --%s ADDRESS, or none with --%s off", option,
+			   option);
+	return err;
+}
+
 static int sockets_open(const struct serve_options *options, int fds[ADDRESSES],
 			struct serve_addresses *addresses, struct error *e)
 {
-	int err = 0;
+	int err;
 
 	*addresses = (struct serve_addresses){0};
-	if (!is_off(options->http))
-		err = address_listen(options->http, &fds[0], addresses->http, e);
-	if (!err && !is_off(options->otlp_http))
-		err = address_listen(options->otlp_http, &fds[1], addresses->otlp_http, e);
-	if (!err && !is_off(options->zipkin))
-		err = address_listen(options->zipkin, &fds[2], addresses->zipkin, e);
+	err = socket_open("http", options->http, &fds[0], addresses->http, e);
+	if (!err)
+		err = socket_open("otlp-http", options->otlp_http, &fds[1], addresses->otlp_http,
+				  e);
+	if (!err)
+		err = socket_open("zipkin", options->zipkin, &fds[2], addresses->zipkin, e);
 	return err;
 }
 
