@@ -116,20 +116,27 @@ static int partial_copy(struct partial *p, struct partial **out)
 /* Facts of files and code, which are many: no time of a span depends on them. */
 #define EACH_FACT_ASIDE(K) K(fds) K(sockets) K(stacks) K(mappings) K(cgroups) K(devices)
 
-/* Copies what times of spans depend on. 0 or -ENOMEM. */
-static int partial_copy_spans(struct partial *p, struct partial **out)
+/*
+ * Copies what times of spans depend on; with `lends`, names, events and attributes of spans are
+ * lent.
+ */
+static int partial_copy_spans(struct partial *p, bool lends, struct partial **out)
 {
 	struct facts *f = &p->facts, all = *f;
+	struct partial whole = *p;
 	int err;
 
 #define K(list) memset(&f->list, 0, sizeof(f->list));
 	EACH_FACT_ASIDE(K)
 #undef K
+	if (lends)
+		memset(&p->spans, 0, sizeof(p->spans));
 	err = partial_copy(p, out);
+	memcpy(&p->spans, &whole.spans, sizeof(p->spans));
 #define K(list) memcpy(&f->list, &all.list, sizeof(f->list));
 	EACH_FACT_ASIDE(K)
 #undef K
-	return err;
+	return err || !lends ? err : handover_spans_lend(p, *out);
 }
 
 static int texts_renew(struct handover *h)
@@ -247,7 +254,9 @@ static int handover_settle(struct handing *w)
 	struct handover *h = w->h;
 	struct span_time *times = NULL;
 	struct partial *finished = NULL;
-	int err = partial_copy_spans(h->running, &finished);
+	/* where records wait, the end of the copy applies them to its spans */
+	bool lends = !uneven_cut_is_open(h->running);
+	int err = partial_copy_spans(h->running, lends, &finished);
 
 	err = err ? err : partial_finish(finished);
 	if (!err)
@@ -257,6 +266,8 @@ static int handover_settle(struct handing *w)
 	err = err ? err : spans_hand(w, finished, times);
 	err = err ? err : handover_prune(h, finished, times);
 	free(times);
+	if (finished && lends)
+		handover_spans_return(finished);
 	partial_free(finished);
 	return err;
 }

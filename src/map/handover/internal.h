@@ -72,6 +72,15 @@ int handover_span_drop(struct handover *h, struct app_span *span);
 int handover_prune(struct handover *h, const struct partial *finished,
 		   const struct span_time *times);
 
+/* lend.c */
+
+/*
+ * Adds copies of the spans to `to`, which has none: names, events and attributes are lent until
+ * handover_spans_return(), which takes them back before `to` is freed. 0 or -ENOMEM.
+ */
+int handover_spans_lend(const struct partial *p, struct partial *to);
+void handover_spans_return(struct partial *to);
+
 /* fold.c */
 
 /*
