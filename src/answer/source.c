@@ -112,7 +112,7 @@ void source_write_json(struct json *j, const struct source_view *source)
 	lost_write_json(j, &source->lost);
 	if (source->filters & FILTER_CALLS)
 		json_string(j, "detail", source->filters & FILTER_SCOPES ? "scopes" : "waits");
-	if (source->filters & FILTER_CALLS && source->calls_ns) {
+	if (source_calls_share_holds(source)) {
 		json_u64(j, "calls_ns", source->calls_ns);
 		json_u64(j, "recorded_ns", source->recorded_ns);
 	}

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "record/record.h"
 
 /* A relation of a host's monotonic clock to Unix time. */
 struct clock_view {
@@ -70,6 +71,15 @@ struct source_view {
 	const struct step_view *steps; /* in the order of time */
 	size_t steps_count;
 };
+
+/*
+ * Whether calls_ns of recorded_ns holds for all threads: calls were recorded in a part of the time,
+ * and nowhere of some threads only.
+ */
+static inline bool source_calls_share_holds(const struct source_view *s)
+{
+	return s->filters & FILTER_CALLS && !(s->filters & FILTER_SCOPES) && s->calls_ns;
+}
 
 uint64_t lost_total(const struct lost_view *lost);
 void lost_add(struct lost_view *sum, const struct lost_view *more);

@@ -108,7 +108,7 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 				  "calls and page faults were recorded of some threads only "
 				  "(--detail ...,SCOPE=LEVEL), in all or some of the time; of the "
 				  "others they are absent, and cpu is user and kernel");
-	else if (source->filters & FILTER_CALLS && source->calls_ns)
+	else if (source_calls_share_holds(source))
 		terminal_sentence(t, "detail: ",
 				  "calls and page faults were recorded in %s of %s (%.2g %% of the "
 				  "time): rows of calls are of that part, unless 'report --scale' "

@@ -39,6 +39,17 @@ static void report_print(const struct report *report, const struct report_option
 	}
 }
 
+/* One factor scales all rows: it suits where calls of all threads were recorded at the same times.
+ */
+static int scale_check(const struct report_options *o, const struct sources *sources,
+		       struct error *e)
+{
+	if (!o->scale || !(sources->view.filters & FILTER_SCOPES))
+		return 0;
+	return error_misuse(e, "--scale: calls of some threads were recorded in more of the time "
+			       "than those of others (--detail ...,SCOPE=LEVEL)");
+}
+
 static int report_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct report_options *o = fields;
@@ -71,6 +82,7 @@ static int report_run(const void *fields, const struct operands *operands, struc
 	progress_line_end(&line);
 	if (!err && report_of_functions(o))
 		err = report_profile_check(o, &profile, &sources, e);
+	err = err ? err : scale_check(o, &sources, e);
 	if (!err && (o->flame || o->folded)) {
 		err = report_profile_write(o, &profile, &sources, e);
 	} else if (!err) {
