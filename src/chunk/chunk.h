@@ -372,6 +372,9 @@ int recording_retain(struct recording_retainer *retainer, uint64_t now_unix_ns, 
 /* The excess that the last recording_retain() found, before it deleted. */
 struct recording_excess recording_retainer_excess(const struct recording_retainer *retainer);
 
+/* How many chunks the last recording_retain() deleted, also if it failed later. */
+size_t recording_retainer_gone(const struct recording_retainer *retainer);
+
 void recording_retainer_close(struct recording_retainer *retainer); /* NULL is allowed */
 
 /* ---- reading ---- */

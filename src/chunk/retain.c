@@ -24,6 +24,7 @@ struct recording_retainer {
 	char boot_id[CHUNK_BOOT_BYTES]; /* the id of this boot */
 	struct bytes_map sizes;		/* name of a sealed chunk -> its bytes + 1 */
 	struct recording_excess excess; /* at the last look */
+	size_t gone;			/* chunks deleted since then */
 };
 
 /* ---- how large chunks are ---- */
@@ -135,7 +136,10 @@ static int remove_chunk(struct recording_retainer *r, const char *name, struct e
 		err = errno == ENOENT ? 0 : -errno;
 	else
 		err = chunk_directory_remove_at(r->hold.dir, gone);
-	return err ? error_set(e, err, "cannot remove %s/%s", r->dir, name) : 0;
+	if (err)
+		return error_set(e, err, "cannot remove %s/%s", r->dir, name);
+	r->gone++;
+	return 0;
 }
 
 /* A reader at the begin of the chunk. Without a manifest, its streams give its end. */
@@ -319,6 +323,7 @@ int recording_retain(struct recording_retainer *r, uint64_t now_unix_ns, uint64_
 	struct chunk_names names;
 	int err = chunk_names_list(r->dir, &r->hold, &names, e);
 
+	r->gone = 0;
 	if (err)
 		return err;
 	names_order(&names);
@@ -330,6 +335,11 @@ int recording_retain(struct recording_retainer *r, uint64_t now_unix_ns, uint64_
 struct recording_excess recording_retainer_excess(const struct recording_retainer *r)
 {
 	return r->excess;
+}
+
+size_t recording_retainer_gone(const struct recording_retainer *r)
+{
+	return r->gone;
 }
 
 void recording_retainer_close(struct recording_retainer *r)

@@ -157,7 +157,7 @@ static void round_run(struct retainer *r, bool first)
 	pthread_mutex_lock(&r->lock);
 	r->error = e;
 	r->rounds_done = r->rounds_begun;
-	r->deleted += err > 0 ? (u64)err : 0;
+	r->deleted += recording_retainer_gone(r->chunks); /* whatever failed behind it */
 	pthread_cond_broadcast(&r->done);
 	pthread_mutex_unlock(&r->lock);
 }

@@ -114,7 +114,9 @@ TEST(chunks_go_together)
 	CHECK_EQ(recording_retain(r, 0, 0, NULL), -EIO);
 	gone = (struct gone){.refuse_at = -1};
 	written_err = 0;
+	CHECK_EQ(recording_retainer_gone(r), 0);
 	CHECK_EQ(recording_retain(r, 0, 0, NULL), 5);
+	CHECK_EQ(recording_retainer_gone(r), 5);
 	CHECK_EQ(written_count, 2);
 	excess = recording_retainer_excess(r);
 	CHECK_EQ(excess.chunks, 5);
@@ -161,6 +163,7 @@ TEST(chunks_make_room_for_their_checkpoint)
 		make_chunk(written_dir, 1000 + 10000 * i, 10, false, NULL);
 	room_at = 0; /* never */
 	CHECK_EQ(recording_retain(r, 0, 0, &e), -ENOSPC);
+	CHECK_EQ(recording_retainer_gone(r), 3); /* there is room for others */
 	CHECK_EQ(written_count, 3 + 4);
 	recording_retainer_close(r);
 }
