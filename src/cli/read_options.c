@@ -206,6 +206,8 @@ int top_options_check(void *options, const struct operands *operands, struct err
 				o->dir);
 	if (!err && o->detail.calls_ns)
 		err = error_say(e, EINVAL, "--detail calls=TIME/TIME is for 'fathom record'");
+	if (!err && o->detail.scope_count)
+		err = error_say(e, EINVAL, "--detail SCOPE=LEVEL is for 'fathom record'");
 	if (!o->detail.given)
 		o->detail.waits = !o->pids.count && !o->cgroups.count;
 	if (o->once)
@@ -219,6 +221,7 @@ void top_options_release(void *options)
 
 	vec_free(&o->pids);
 	option_list_free(&o->cgroups);
+	free(o->detail.words);
 	filter_options_release(&o->filter);
 }
 

@@ -173,6 +173,14 @@ TEST(live)
 	CHECK_EQ(top.count, 3);
 	CHECK_EQ(top.pids.count, 1);
 	top_options_release(&top);
+	/* what it records has one level for all */
+	memset(&top, 0, sizeof(top));
+	CHECK_EQ(parse(top_option_table, &top, "--detail waits,nginx=calls", top_options_check),
+		 -EINVAL);
+	top_options_release(&top);
+	memset(&top, 0, sizeof(top));
+	CHECK_EQ(parse(top_option_table, &top, "--detail waits", top_options_check), 0);
+	top_options_release(&top);
 	CHECK_EQ(parse(doctor_option_table, &doctor, "--json", NULL), 0);
 	CHECK(doctor.json);
 }
