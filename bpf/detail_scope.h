@@ -13,6 +13,17 @@
 #define CALLS_ASKED_CALLS 256	/* of calls_asked: that scope is at `calls` */
 #define DETAIL_SCOPE_ASK 0	/* the place of the one that `fathom detail` asked for */
 
+/*
+ * The number of the next raise or narrowing, calls_raised. The states of threads keep its lower 16
+ * bits, of which the last one is CALLS_UNTOLD, and 0 stands for the level at the begin.
+ */
+static inline u32 calls_raised_next(u32 raised)
+{
+	u32 next = raised + 2;
+
+	return (u16)next ? next : 2;
+}
+
 enum detail_scope_kind {
 	DETAIL_SCOPE_NONE,
 	DETAIL_SCOPE_COMM, /* threads with that name, and what they start */

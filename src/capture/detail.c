@@ -80,7 +80,9 @@ static void scopes_set(struct capture *c, enum capture_detail detail)
 
 static void calls_follow_anew(struct capture *c)
 {
-	flag_set(&c->programs->bss->calls_raised, c->programs->bss->calls_raised + 2);
+	u32 *raised = &c->programs->bss->calls_raised;
+
+	flag_set(raised, calls_raised_next(*raised));
 }
 
 static int detail_raise(struct capture *c, enum capture_detail to, struct error *e)
