@@ -19,6 +19,12 @@ u64 detail_comms[DETAIL_SCOPES + 1][2] __weak = {}; /* the name, then zeros */
 u32 detail_pids[DETAIL_SCOPES + 1] __weak = {};	    /* in the pid namespace of capture */
 u32 detail_names __weak = 0;			    /* how many have the name of a program */
 
+/*
+ * The thread is in a scope from now on. Of the one that was asked for, its state keeps the number
+ * of that request, the lower byte of calls_asked. So a later request, which has another number,
+ * leaves the thread out, and no state needs to be reset. After 255 requests a number comes again;
+ * a thread that has kept it since the first of the two is taken for one in scope.
+ */
 static __always_inline void detail_take(struct thread_state *state, u32 scope)
 {
 	if (scope == DETAIL_SCOPE_ASK)

@@ -42,8 +42,8 @@ u32 calls_raised __weak = 0;
 u32 calls_scoped __weak = 0;
 
 /*
- * With it: a scope was asked for, which goes before the others. Its number in the lower byte, which
- * no other had for long, and whether its calls are recorded; 0: none was.
+ * With it: a scope was asked for, which goes before the others. Its number in the lower byte, from
+ * 1 to 255 in turn (detail_take()), and whether its calls are recorded; 0: none was.
  */
 u32 calls_asked __weak = 0;
 

@@ -153,7 +153,9 @@ void life_wait_end(struct life *l, u64 t, const struct life_sink *sink)
 /*
  * Whether the stay may be under a context that is not known yet. A snapshot does not look for the
  * span of a thread that sleeps. The record at the end of its call, or its next leave in that call,
- * has it; a call has one context from its begin to its end.
+ * has it; a call has one context from its begin to its end. The leave that a snapshot makes up has
+ * the time at which the call began, or at which the life is recorded from; a leave that was
+ * recorded comes later than both.
  */
 static bool stay_awaits_context(const struct life *l, const struct life_stay *stay)
 {
