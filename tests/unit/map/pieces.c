@@ -264,10 +264,10 @@ static void min_max(const u64 *times, u64 *min, u64 *max)
 	}
 }
 
-/* What lies, for each stream, between its own two times. */
-static struct partial *map_streams(const struct simulation *s, const u64 *from, const u64 *to)
+/* What lies, for each stream, between its own two times. `p` is new. */
+static struct partial *map_streams(const struct simulation *s, struct partial *p, const u64 *from,
+				   const u64 *to)
 {
-	struct partial *p = partial_of(s);
 	u64 first, begun, complete, last;
 	struct simulated_piece piece;
 
@@ -290,7 +290,7 @@ int map_pieces_streams(struct simulation *s, int cuts, struct partial *pieces[SI
 
 	streams_cut(s, times, cuts);
 	for (int i = 0; i <= cuts; i++)
-		pieces[i] = map_streams(s, times[i], times[i + 1]);
+		pieces[i] = map_streams(s, partial_of(s), times[i], times[i + 1]);
 	return cuts + 1;
 }
 
@@ -299,6 +299,33 @@ struct partial *map_cut_streams(struct simulation *s, int cuts)
 	struct partial *pieces[SIMULATED_PIECES];
 
 	return merge_at_random(s, pieces, map_pieces_streams(s, cuts, pieces));
+}
+
+struct partial *map_on_uneven_checkpoint(struct simulation *s, u64 at_ns, int steps)
+{
+	const struct partial_options state = {.state_only = true};
+	const struct partial_options rest = {.spans = true, .from_ns = at_ns};
+	struct partial *checkpoint = partial_new(&state);
+	u64 from[STREAMS], to[STREAMS];
+
+	for (int k = 0; k < STREAMS; k++)
+		from[k] = s->from_ns;
+	for (int i = 1; i <= steps; i++) {
+		struct bytes bytes = {0};
+
+		for (int k = 0; k < STREAMS; k++)
+			to[k] = i == steps ? at_ns
+					   : from[k] + simulation_random(s, at_ns - from[k] + 1);
+		must(partial_merge(checkpoint, map_streams(s, partial_new(&state), from, to)));
+		must(checkpoint_write(checkpoint, &bytes));
+		partial_free(checkpoint);
+		must(checkpoint_read(&checkpoint, bytes.data, bytes.count,
+				     i == steps ? &rest : &state));
+		bytes_free(&bytes);
+		memcpy(from, to, sizeof(from));
+	}
+	must(partial_merge(checkpoint, map_time(s, at_ns, UINT64_MAX, &rest)));
+	return checkpoint;
 }
 
 struct partial *map_crash(const struct simulation *s, const struct simulated_gap *gap,

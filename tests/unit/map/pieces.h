@@ -53,6 +53,9 @@ struct partial *map_since(const struct simulation *s, u64 at_ns);
 /* The same, but of what was before at_ns only a checkpoint is kept, made in so many steps. */
 struct partial *map_on_checkpoint(struct simulation *s, u64 at_ns, int steps);
 
+/* The same, where each step but the last ends at another time in each stream. */
+struct partial *map_on_uneven_checkpoint(struct simulation *s, u64 at_ns, int steps);
+
 /*
  * Maps all around a gap before which recording crashed: each stream ends there at a time of its
  * own, and what is behind that is not there. To be asked only for what is from the gap on.

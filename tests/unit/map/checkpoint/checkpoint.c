@@ -420,6 +420,26 @@ TEST(checkpoint_stands_for_what_was_deleted)
 	}
 }
 
+/* A checkpoint that was made at an uneven cut keeps what the records that wait there ask for. */
+TEST(a_checkpoint_at_an_uneven_cut_stands_for_what_was_deleted)
+{
+	for (u64 seed = 1; seed <= seeds_of(200); seed++) {
+		struct simulation s;
+		u64 at;
+		char *whole, *resumed;
+
+		simulate(&s, seed, 5, 40);
+		at = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
+		whole = answers_since(map_since(&s, at), &s, at);
+		resumed = answers_since(map_on_uneven_checkpoint(&s, at, 2 + (int)seed % 3), &s,
+					at);
+		CHECK_ANSWERS(whole, resumed, seed, at);
+		free(whole);
+		free(resumed);
+		simulation_free(&s);
+	}
+}
+
 /*
  * When all threads that go on behind a gap were seen again, of which this snapshot finds some
  * only: a checkpoint names nobody else, and the whole knows what they were called before.
