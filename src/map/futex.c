@@ -7,15 +7,18 @@
  * have one.
  *
  * Some programs give each thread a futex of its own, on which it sleeps for whatever reason: the
- * monitors of Java, and semaphores of PostgreSQL's processes. Of a futex on which only one thread
- * sleeps, the reverse of a wake-up is one that the sleeper gives to the waker on any futex. That
- * does not hold for the idle threads of Go and parked ones of Rust, which hand work to each other.
+ * monitors of Java, and semaphores of PostgreSQL's processes. A lock goes round among its threads,
+ * in whatever order: each is woken as often as it wakes. So of a futex on which only one thread
+ * sleeps, a wake-up counts as one with a reverse as far as it is part of such a circle
+ * (circles_find()). That does not hold for the idle threads of Go and parked ones of Rust, which
+ * hand work to each other.
  *
  * All of this are counts of pairs (waker, sleeper), which add up over chunks.
  */
 #include "map/futex.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/order.h"
 #include "map/partial.h"
@@ -90,8 +93,19 @@ static u64 pair_key(u32 waker, u32 sleeper)
 	return (u64)waker << WAKER_SHIFT | sleeper;
 }
 
+/* The wake-ups that one thread gave another, on any futex. */
+struct wake_ups {
+	u32 waker, sleeper; /* indexes into the flows of judging */
+	u64 count;	    /* as far as they are part of a circle */
+};
+
+/* Of a thread: how often it is woken, and wakes. */
+struct flow {
+	u64 in, out;
+};
+
 struct judging {
-	struct map pairs;	/* pair_key() -> count, of all futexes */
+	struct map pairs;	/* pair_key() -> count, of all futexes; then those in circles */
 	struct map woken, woke; /* tid -> count, of the futex in hand */
 	u64 count;		/* its wake-ups */
 	bool several;		/* of all its waits */
@@ -135,6 +149,96 @@ static int pairs_count(struct judging *j, const struct partial *p)
 	return err;
 }
 
+/* ---- circles ---- */
+
+struct circles {
+	VEC(struct wake_ups) list;
+	VEC(struct flow) flows;
+	struct map indexes; /* tid -> index of its flow + 1 */
+};
+
+static int flow_index(struct circles *c, u32 tid, u32 *index)
+{
+	void *known = map_get(&c->indexes, tid);
+	int err = 0;
+
+	if (!known) {
+		err = vec_push(&c->flows, (struct flow){0});
+		known = (void *)(uintptr_t)c->flows.count;
+		err = err ? err : map_put(&c->indexes, tid, known);
+	}
+	*index = (u32)(uintptr_t)known - 1;
+	return err;
+}
+
+/* In the order of the map's entries. */
+static int circles_begin(struct circles *c, const struct map *pairs)
+{
+	struct map_entry entry;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && map_next(pairs, &at, &entry)) {
+		struct wake_ups w = {.count = entry_count(entry.value)};
+
+		err = flow_index(c, (u32)(entry.key >> WAKER_SHIFT), &w.waker);
+		err = err ? err : flow_index(c, (u32)entry.key, &w.sleeper);
+		err = err ? err : vec_push(&c->list, w);
+	}
+	return err;
+}
+
+static double share(u64 part, u64 whole)
+{
+	return part < whole ? (double)part / (double)whole : 1;
+}
+
+/* A thread gives no more than it gets, and gets no more than it gives. */
+static void circles_narrow(struct circles *c)
+{
+	if (c->flows.count)
+		memset(c->flows.data, 0, c->flows.count * sizeof(*c->flows.data));
+	for (size_t i = 0; i < c->list.count; i++) {
+		const struct wake_ups *w = &c->list.data[i];
+
+		c->flows.data[w->waker].out += w->count;
+		c->flows.data[w->sleeper].in += w->count;
+	}
+	for (size_t i = 0; i < c->list.count; i++) {
+		struct wake_ups *w = &c->list.data[i];
+		const struct flow *from = &c->flows.data[w->waker];
+		const struct flow *to = &c->flows.data[w->sleeper];
+		double gives = share(from->in, from->out), passes_on = share(to->out, to->in);
+
+		w->count = (u64)((double)w->count * (gives < passes_on ? gives : passes_on));
+	}
+}
+
+#define CIRCLE_ROUNDS 32 /* what a chain of so many threads passes on has no way back */
+
+/*
+ * Leaves of the counts of pairs what goes round: in the end each thread of a circle is woken as
+ * often as it wakes. The threads of a pool pass nothing back to who gives them work.
+ */
+static int circles_find(struct judging *j)
+{
+	struct circles c = {0};
+	struct map_entry entry;
+	size_t at = 0;
+	int err = circles_begin(&c, &j->pairs);
+
+	for (int i = 0; i < CIRCLE_ROUNDS && !err; i++)
+		circles_narrow(&c);
+	for (size_t i = 0; i < c.list.count && !err && map_next(&j->pairs, &at, &entry); i++)
+		err = map_put(&j->pairs, entry.key, (void *)(uintptr_t)(c.list.data[i].count + 1));
+	vec_free(&c.list);
+	vec_free(&c.flows);
+	map_free(&c.indexes);
+	return err;
+}
+
+/* ---- one futex ---- */
+
 static int futex_count(struct judging *j, const struct sum *sums, size_t count)
 {
 	int err = 0;
@@ -169,8 +273,8 @@ static u64 reverses_here(const struct judging *j)
 	return count;
 }
 
-/* Of a futex with one sleeper: wake-ups that have their reverse on any futex. */
-static u64 reverses_anywhere(const struct judging *j, u32 sleeper)
+/* Of a futex with one sleeper: wake-ups that are part of a circle. */
+static u64 in_circles(const struct judging *j, u32 sleeper)
 {
 	struct map_entry entry;
 	size_t at = 0;
@@ -178,7 +282,7 @@ static u64 reverses_anywhere(const struct judging *j, u32 sleeper)
 
 	while (map_next(&j->woke, &at, &entry))
 		count += smaller(entry_count(entry.value),
-				 count_of(&j->pairs, pair_key(sleeper, (u32)entry.key)));
+				 count_of(&j->pairs, pair_key((u32)entry.key, sleeper)));
 	return count;
 }
 
@@ -193,7 +297,7 @@ static int futex_judge(struct judging *j, const struct sum *sums, size_t count,
 	if (err)
 		return err;
 	alone = j->woken.count == 1 && j->several;
-	reverses = alone ? reverses_anywhere(j, futex_sum_sleeper(sums)) : reverses_here(j);
+	reverses = alone ? in_circles(j, futex_sum_sleeper(sums)) : reverses_here(j);
 	*use = (struct futex_use){.address = sums->key, .pid = sums->pid};
 	use->lock = j->count >= USES_LEAST && reverses * 100 > j->count * LOCK_PERCENT;
 	use->pool = j->count >= USES_LEAST && reverses * 100 <= j->count * POOL_PERCENT;
@@ -218,7 +322,7 @@ int futexes_judge(struct partial *p)
 
 	list = p->futexes.list.data;
 	err = err ? err : pairs_count(&j, p);
-
+	err = err ? err : circles_find(&j);
 	for (size_t i = 0; i < count && !err; i = next) {
 		struct futex_use use;
 

@@ -175,6 +175,31 @@ TEST(who_wake_each_other_on_futexes_of_their_own_share_a_lock)
 	}
 }
 
+/*
+ * Five threads on futexes of their own. Each wakes the next, as a lock goes round; or the last
+ * wakes nobody, as work passes through stages.
+ */
+TEST(a_circle_of_any_length_is_a_lock_and_a_chain_is_not)
+{
+	for (u32 chain = 0; chain < 2; chain++) {
+		struct futex_wait waits[50];
+		struct partial *p;
+
+		for (u32 i = 0; i < 50; i++) {
+			u32 sleeper = i % 5, before = chain ? sleeper : (sleeper + 4) % 5;
+
+			waits[i] = (struct futex_wait){
+				1 + sleeper,	    chain && !before ? 50 : 1 + before - chain,
+				OWN + 16 * sleeper, 0,
+				WAIT_BITSET,	    0,
+				{{0}, {0}}};
+		}
+		p = map_waits(waits, 50);
+		check_part(p, chain ? SPLIT_idle : SPLIT_lock, 50);
+		partial_free(p);
+	}
+}
+
 /* A value that says nothing: idle with wake-ups by others only. */
 TEST(what_no_value_tells_is_a_lock_unless_others_wake)
 {
