@@ -237,7 +237,12 @@ static int waking_apply(struct partial *p, const struct record_head *r)
 
 static int syscall_apply(struct partial *p, const struct record_head *r)
 {
-	return feed(p, r->tid, LIFE_SYSCALL, r);
+	const struct record_syscall *call = (const void *)r;
+	int err = feed(p, r->tid, LIFE_SYSCALL, r);
+
+	if (!err)
+		call_details_late(&p->details, r->tid, r->time_ns - call->duration_ns);
+	return err;
 }
 
 static int exit_apply(struct partial *p, const struct record_head *r)

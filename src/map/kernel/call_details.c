@@ -30,7 +30,7 @@ static struct call_details *details_of(struct details *d, u32 tid)
 	return map_put(&d->index, tid, c) ? NULL : c;
 }
 
-/* The first two stay, since a life may tell its first call late; later ones make way. */
+/* The first ones stay, since a life may tell its first call late; later ones make way. */
 static int call_details_put(struct details *d, u32 tid, const struct call_detail *detail)
 {
 	struct call_details *c = details_of(d, tid);
@@ -42,7 +42,8 @@ static int call_details_put(struct details *d, u32 tid, const struct call_detail
 	       !(detail->ended.kind && c->waiting[at].call_ns == detail->call_ns))
 		at++; /* of several waits in a call the last one counts */
 	if (at == DETAILS_KEPT) {
-		c->waiting[DETAILS_KEPT - 2] = c->waiting[DETAILS_KEPT - 1];
+		memmove(&c->waiting[DETAILS_FIRST], &c->waiting[DETAILS_FIRST + 1],
+			(DETAILS_LAST - 1) * sizeof(c->waiting[0]));
 		at--;
 	}
 	c->waiting[at] = *detail;
@@ -53,6 +54,8 @@ bool call_details_take(struct partial *p, u32 tid, u64 call_ns, struct call_deta
 {
 	struct call_details *c = map_get(&p->details.index, tid);
 
+	p->details.taken_ns = call_ns;
+	p->details.taken_tid = tid;
 	for (int i = 0; c && i < 2 * DETAILS_KEPT; i++) {
 		if (c->waiting[i].call_ns != call_ns)
 			continue;
@@ -61,6 +64,37 @@ bool call_details_take(struct partial *p, u32 tid, u64 call_ns, struct call_deta
 		return true;
 	}
 	return false;
+}
+
+/* To a slot in which it stays. */
+static void detail_keep(struct call_details *c, int at)
+{
+	for (int i = 0; i < DETAILS_FIRST && at >= DETAILS_FIRST; i++)
+		if (!c->waiting[i].call_ns) {
+			c->waiting[i] = c->waiting[at];
+			c->waiting[at].call_ns = 0;
+			return;
+		}
+}
+
+void call_details_late(struct details *d, u32 tid, u64 call_ns)
+{
+	bool taken = d->taken_tid == tid && d->taken_ns == call_ns;
+	struct call_details *c = taken ? NULL : map_get(&d->index, tid);
+	int at = 0;
+
+	for (int i = 0; c && i < DETAILS_KEPT; i++) {
+		struct call_detail *w = &c->waiting[i];
+
+		if (w->call_ns == call_ns)
+			w->late = true;
+		if (w->call_ns == call_ns)
+			at = i;
+		else if (w->call_ns < call_ns && !w->late)
+			w->call_ns = 0;
+	}
+	if (c)
+		detail_keep(c, at);
 }
 
 /* ---- records ---- */
@@ -132,12 +166,10 @@ static void details_settle(struct call_details *c)
 		return;
 	qsort(kept, (size_t)count, sizeof(kept[0]), detail_compare);
 	for (int i = 0; i < count; i++)
-		if (i < 2 || i >= count - 2)
-			c->waiting[i < 2 ? i : DETAILS_KEPT - (count - i)] = kept[i];
-	if (count == 3)
-		c->waiting[2] = kept[2];
-	if (count == 3)
-		c->waiting[3] = (struct call_detail){0};
+		if (count <= DETAILS_KEPT || i < DETAILS_FIRST)
+			c->waiting[i] = kept[i];
+		else if (i >= count - DETAILS_LAST)
+			c->waiting[DETAILS_KEPT - (count - i)] = kept[i];
 }
 
 void call_details_settle(struct details *d)

@@ -5,7 +5,8 @@
  *
  * A cut can lie between a call and its details, and a life may tell its first call late. So a
  * partial keeps, of each thread, the first and the last details that have not met their call.
- * Memory is bounded by threads.
+ * Where the ends of calls are lost, details of many calls can come before that first call. Memory
+ * is bounded by threads.
  *
  * Not thread-safe.
  */
@@ -27,9 +28,12 @@ struct call_detail {
 	struct file_ref ended;
 	u64 ended_ns;
 	struct fact_peer peer;
+	bool late; /* the record of the call came, but its life tells it only to a left neighbour */
 };
 
-#define DETAILS_KEPT 4 /* the first two and the last two */
+#define DETAILS_FIRST 4 /* more than one where the ends of calls were lost */
+#define DETAILS_LAST 2
+#define DETAILS_KEPT (DETAILS_FIRST + DETAILS_LAST)
 
 struct call_details {
 	u32 tid;
@@ -51,6 +55,9 @@ struct waiting_details { /* a VEC */
 struct details {
 	VEC(struct call_details *) list; /* owned */
 	struct map index;		 /* tid -> struct call_details */
+	/* the call that was taken last, or had no detail */
+	u64 taken_ns;
+	u32 taken_tid;
 };
 
 /* A record of a path or a peer. 0 or -ENOMEM. */
@@ -61,6 +68,12 @@ int call_details_wait(struct partial *p, u32 tid, const struct life_wait *w);
 
 /* Takes the detail of the call. False: it has none. */
 bool call_details_take(struct partial *p, u32 tid, u64 call_ns, struct call_detail *detail);
+
+/*
+ * The record of a call came. If its life does not tell it yet, its detail is kept, and those of
+ * calls before it go: records of their ends were lost.
+ */
+void call_details_late(struct details *d, u32 tid, u64 call_ns);
 
 /* All that wait for their calls, by thread. 0 or -ENOMEM; the caller frees the list. */
 int waiting_details_of(const struct details *d, struct waiting_details *all);
