@@ -80,7 +80,7 @@ static int serve_run(const void *fields, const struct operands *operands, struct
 	sigset_t ends;
 	int signal, err;
 
-	umask(077); /* spans hold what users typed: nobody else reads them */
+	umask(077); /* spans hold what users typed: nobody else reads the files */
 	/* before the threads start, which inherit the mask */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);

@@ -134,8 +134,8 @@ static int ids_answer(struct query *q, const struct store_ids *ids)
 
 	if (!err) {
 		envelope_begin(&j, q);
-		jaeger_traces_write(&j, &batch, ids);
-		err = envelope_end(&j, 0);
+		err = jaeger_traces_write(&j, &batch, ids);
+		err = err ? err : envelope_end(&j, 0);
 	}
 	vec_free(&batch);
 	return err;
@@ -158,8 +158,8 @@ static int trace_answer(struct query *q)
 	} else if (!err) {
 		ids = (struct store_ids){&id, 1, 1};
 		envelope_begin(&j, q);
-		jaeger_traces_write(&j, &batch, &ids);
-		err = envelope_end(&j, 0);
+		err = jaeger_traces_write(&j, &batch, &ids);
+		err = err ? err : envelope_end(&j, 0);
 	}
 	vec_free(&batch);
 	return err;

@@ -9,9 +9,10 @@
 
 /*
  * Writes the traces of an answer, in the order of the ids: an array of objects with spans and their
- * processes. Spans of a trace keep their order.
+ * processes. Spans of a trace keep their order. An id without spans, or one that was there already,
+ * is passed over. 0 or -ENOMEM.
  */
-void jaeger_traces_write(struct json *j, const struct received_batch *batch,
-			 const struct store_ids *ids);
+int jaeger_traces_write(struct json *j, const struct received_batch *batch,
+			const struct store_ids *ids);
 
 #endif

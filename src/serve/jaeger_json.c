@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/map.h"
 #include "serve/answer.h"
 #include "serve/jaeger.h"
 #include "serve/route.h"
@@ -36,6 +38,8 @@ static void nested_tag(struct json *j, const struct attribute *a)
 	if (json_end(&inner) == 0 && text.count) {
 		text.data[text.count - 1] = '\0';
 		string_tag(j, a->key, (const char *)text.data);
+	} else {
+		j->err = -ENOMEM;
 	}
 	bytes_free(&text);
 }
@@ -174,67 +178,111 @@ static void process_write(struct json *j, const struct received_resource *resour
 /* The resources of a trace, in the order in which its spans have them. */
 typedef VEC(const struct received_resource *) resource_list;
 
-static bool resources_equal(const struct received_resource *a, const struct received_resource *b)
-{
-	if (a == b)
-		return true;
-	if (strcmp(a->service, b->service) != 0 || a->attributes.count != b->attributes.count)
-		return false;
-	for (size_t i = 0; i < a->attributes.count; i++) {
-		const struct attribute *x = &a->attributes.data[i], *y = &b->attributes.data[i];
+/* Numbers of the resources of a trace: the same resource is the same object in a batch. */
+struct processes {
+	resource_list list;
+	struct map numbers; /* from 1, by address */
+};
 
-		if (strcmp(x->key, y->key) != 0 || x->type != y->type || x->integer != y->integer ||
-		    x->real != y->real || x->items != y->items ||
-		    (x->type == VALUE_STRING && strcmp(x->string, y->string) != 0))
-			return false;
-	}
-	return true;
+/* The number of the resource, from 0; one that is new is added. */
+static size_t process_of(struct json *j, struct processes *p,
+			 const struct received_resource *resource)
+{
+	uint64_t key = (uintptr_t)resource;
+	uintptr_t number = (uintptr_t)map_get(&p->numbers, key);
+
+	if (number)
+		return number - 1;
+	number = p->list.count + 1;
+	if (vec_push(&p->list, resource) || map_put(&p->numbers, key, (void *)number))
+		j->err = -ENOMEM;
+	return number - 1;
 }
 
-/* The number of the resource; one that is new is added. */
-static size_t process_of(resource_list *list, const struct received_resource *resource)
+static void trace_write(struct json *j, const struct received_span *const *spans, size_t count)
 {
-	/* the newest first: spans of a program follow each other */
-	for (size_t i = list->count; i-- > 0;) {
-		if (resources_equal(list->data[i], resource))
-			return i;
-	}
-	return vec_push(list, resource) ? 0 : list->count - 1;
-}
-
-static bool id_equals(struct trace_id a, struct trace_id b)
-{
-	return a.high == b.high && a.low == b.low;
-}
-
-static void trace_write(struct json *j, const struct received_batch *batch, struct trace_id id)
-{
-	resource_list resources = {0};
+	struct processes processes = {0};
 	char text[TRACE_ID_BYTES];
 
-	trace_id_text(text, id);
+	trace_id_text(text, spans[0]->trace);
 	json_object_begin(j, NULL);
 	json_string(j, "traceID", text);
 	json_array_begin_lines(j, "spans");
-	for (size_t i = 0; i < batch->count; i++) {
-		const struct received_span *span = &batch->data[i];
-
-		if (id_equals(span->trace, id))
-			span_write(j, span, process_of(&resources, span->resource));
-	}
+	for (size_t i = 0; i < count; i++)
+		span_write(j, spans[i], process_of(j, &processes, spans[i]->resource));
 	json_array_end(j);
 	json_object_begin(j, "processes");
-	for (size_t i = 0; i < resources.count; i++)
-		process_write(j, resources.data[i], i);
+	for (size_t i = 0; i < processes.list.count; i++)
+		process_write(j, processes.list.data[i], i);
 	json_object_end(j);
 	json_null(j, "warnings");
 	json_object_end(j);
-	vec_free(&resources);
+	vec_free(&processes.list);
+	map_free(&processes.numbers);
 }
 
-void jaeger_traces_write(struct json *j, const struct received_batch *batch,
-			 const struct store_ids *ids)
+static int ids_compare(struct trace_id a, struct trace_id b)
 {
-	for (size_t i = 0; i < ids->count; i++)
-		trace_write(j, batch, ids->data[i]);
+	if (a.high != b.high)
+		return a.high < b.high ? -1 : 1;
+	return (a.low > b.low) - (a.low < b.low);
+}
+
+/* By trace; spans of a trace lie in one batch, in their order. */
+static int spans_compare(const void *a, const void *b)
+{
+	const struct received_span *x = *(const struct received_span *const *)a;
+	const struct received_span *y = *(const struct received_span *const *)b;
+	int order = ids_compare(x->trace, y->trace);
+
+	return order ? order : (x > y) - (x < y);
+}
+
+/* The first span that is not before the trace. */
+static size_t trace_find_first(const struct received_span *const *spans, size_t count,
+			       struct trace_id id)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ids_compare(spans[middle]->trace, id) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Writes a trace, unless it has no span, or was written already. */
+static void trace_write_once(struct json *j, const struct received_span *const *spans, size_t count,
+			     bool *written, struct trace_id id)
+{
+	size_t begin = trace_find_first(spans, count, id), end = begin;
+
+	while (end < count && ids_compare(spans[end]->trace, id) == 0)
+		end++;
+	if (begin == end || written[begin])
+		return;
+	written[begin] = true;
+	trace_write(j, spans + begin, end - begin);
+}
+
+int jaeger_traces_write(struct json *j, const struct received_batch *batch,
+			const struct store_ids *ids)
+{
+	const struct received_span **spans = calloc(batch->count + 1, sizeof(*spans));
+	bool *written = calloc(batch->count + 1, sizeof(*written));
+	int err = spans && written ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < batch->count && !err; i++)
+		spans[i] = &batch->data[i];
+	if (!err)
+		qsort(spans, batch->count, sizeof(*spans), spans_compare);
+	for (size_t i = 0; i < ids->count && !err; i++)
+		trace_write_once(j, spans, batch->count, written, ids->data[i]);
+	free(spans);
+	free(written);
+	return err;
 }

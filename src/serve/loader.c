@@ -14,6 +14,7 @@
 /* Small commits cost half the rate and twice the space; late ones cost freshness. */
 #define COMMIT_NS 200000000u
 #define COMMIT_SPANS 65536u
+#define COMMIT_BYTES ((size_t)64 << 20) /* of texts; DuckDB keeps them in memory until then */
 #define RETRY_NS 1000000000u
 #define POOL_BYTES ((size_t)1 << 30) /* of one request */
 
@@ -102,7 +103,8 @@ static int log_read(struct loader *l, struct error *e)
 		l->begun_ns = l->begun_ns ? l->begun_ns : clock_now_ns();
 		err = entry_store(l, &entry, e);
 		l->position = entry.end;
-		if (!err && l->spans >= COMMIT_SPANS)
+		if (!err &&
+		    (l->spans >= COMMIT_SPANS || store_pending_bytes(l->store) >= COMMIT_BYTES))
 			err = batch_commit(l, e);
 		if (err)
 			return err;

@@ -52,6 +52,7 @@ static int status_answer(struct query *q)
 	json_u64(&j, "spans", stored.spans);
 	json_u64(&j, "bytes", stored.bytes);
 	json_u64(&j, "failures", atomic_load(&counts->store_failures));
+	json_u64(&j, "unlisted_spans", stored.unlisted_spans);
 	json_object_end(&j);
 	json_object_end(&j);
 	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;

@@ -30,7 +30,7 @@ struct serve {
 	struct counts counts;
 };
 
-/* Makes a directory and those above it. Who may not read it learns nothing of the spans. */
+/* Makes a directory, which other users may not read, and those above it. */
 static int dir_make(const char *path, struct error *e)
 {
 	char text[PATH_MAX];

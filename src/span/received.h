@@ -10,6 +10,7 @@
 #include "span/span.h"
 
 #define SERVICE_UNKNOWN "unknown_service" /* of a resource without service.name */
+#define SERVICE_BYTES_MAX 1023		  /* each span is stored with it; a longer one is unknown */
 
 enum received_kind { /* as OTLP numbers them */
 		     RECEIVED_UNSPECIFIED = 0,

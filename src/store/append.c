@@ -5,11 +5,13 @@
 #include <string.h>
 
 #define CHUNK_ROWS 2048 /* DuckDB's size of a vector */
+/* DuckDB's limit of memory does not count the texts of a chunk. */
+#define CHUNK_BYTES_MAX ((size_t)8 << 20)
 
 static const int column_types[SPAN_COLUMNS] = {
 	DUCKDB_UHUGEINT, DUCKDB_UBIGINT, DUCKDB_UBIGINT,  DUCKDB_UBIGINT,  DUCKDB_UBIGINT,
 	DUCKDB_VARCHAR,	 DUCKDB_VARCHAR, DUCKDB_UTINYINT, DUCKDB_UTINYINT, DUCKDB_VARCHAR,
-	DUCKDB_VARCHAR,	 DUCKDB_VARCHAR, DUCKDB_VARCHAR};
+	DUCKDB_UBIGINT,	 DUCKDB_UBIGINT, DUCKDB_VARCHAR};
 
 int appending_begin(struct appending *a, struct database *db, duckdb_connection connection,
 		    struct error *e)
@@ -18,7 +20,7 @@ int appending_begin(struct appending *a, struct database *db, duckdb_connection 
 
 	for (int i = 0; i < SPAN_COLUMNS; i++)
 		types[i] = db->api.create_logical_type(column_types[i]);
-	a->rows = 0;
+	a->rows = a->chunk_bytes = a->bytes = 0;
 	a->chunk = db->api.create_data_chunk(types, SPAN_COLUMNS);
 	for (int i = 0; i < SPAN_COLUMNS; i++)
 		db->api.destroy_logical_type(&types[i]);
@@ -35,7 +37,7 @@ static int chunk_append(struct appending *a, struct database *db, struct error *
 	if (db->api.append_data_chunk(a->appender, a->chunk))
 		return error_say(e, EIO, "DuckDB: %s", db->api.appender_error(a->appender));
 	db->api.data_chunk_reset(a->chunk);
-	a->rows = 0;
+	a->rows = a->chunk_bytes = 0;
 	return 0;
 }
 
@@ -58,28 +60,14 @@ static void text_set(struct appending *a, struct database *db, unsigned int i, c
 		     size_t bytes)
 {
 	db->api.vector_assign_string_element_len(column(a, db, i), a->rows, text, bytes);
+	a->chunk_bytes += bytes;
+	a->bytes += bytes;
 }
 
 static void bytes_set(struct appending *a, struct database *db, unsigned int i,
 		      const struct bytes *text)
 {
 	text_set(a, db, i, (const char *)text->data, text->count);
-}
-
-/* Spans of a request share few resources and scopes. */
-static int shared_texts_make(struct appending *a, const struct received_span *span)
-{
-	int err = 0;
-
-	if (a->resource_of != span->resource) {
-		err = resource_text(&a->resource, span->resource);
-		a->resource_of = err ? NULL : span->resource;
-	}
-	if (!err && a->scope_of != span->scope) {
-		err = scope_text(&a->scope, span->scope);
-		a->scope_of = err ? NULL : span->scope;
-	}
-	return err;
 }
 
 static void plain_set(struct appending *a, struct database *db, const struct received_span *span)
@@ -99,20 +87,20 @@ static void plain_set(struct appending *a, struct database *db, const struct rec
 int appending_add(struct appending *a, struct database *db, const struct received_span *span,
 		  struct error *e)
 {
-	int err = shared_texts_make(a, span);
+	int err = attributes_text(&a->text, &span->attributes);
 
-	err = err ? err : attributes_text(&a->text, &span->attributes);
 	if (!err)
 		bytes_set(a, db, 9, &a->text);
 	err = err ? err : rest_text(&a->text, span);
 	if (err)
 		return error_set(e, err, "cannot store a span");
 	plain_set(a, db, span);
-	bytes_set(a, db, 10, &a->resource);
-	bytes_set(a, db, 11, &a->scope);
+	number_set(a, db, 10, a->resource);
+	number_set(a, db, 11, a->scope);
 	bytes_set(a, db, 12, &a->text);
 	a->rows++;
-	return a->rows == CHUNK_ROWS ? chunk_append(a, db, e) : 0;
+	return a->rows == CHUNK_ROWS || a->chunk_bytes > CHUNK_BYTES_MAX ? chunk_append(a, db, e)
+									 : 0;
 }
 
 void appending_forget(struct appending *a)
@@ -137,7 +125,5 @@ void appending_end(struct appending *a, struct database *db)
 	if (a->chunk)
 		db->api.destroy_data_chunk(&a->chunk);
 	bytes_free(&a->text);
-	bytes_free(&a->resource);
-	bytes_free(&a->scope);
 	*a = (struct appending){0};
 }

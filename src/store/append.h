@@ -11,19 +11,22 @@
 struct appending {
 	duckdb_appender appender;
 	duckdb_chunk chunk;
-	duckdb_count rows; /* in the chunk */
-	struct bytes text, resource, scope;
-	/* what the texts of resource and scope are of */
+	duckdb_count rows;  /* in the chunk */
+	size_t chunk_bytes; /* of its texts */
+	size_t bytes;	    /* of the texts of all rows since appending_begin() */
+	struct bytes text;
+	/* the numbers of the texts of resource and scope, and what they are of */
+	uint64_t resource, scope;
 	const struct received_resource *resource_of;
 	const struct received_scope *scope_of;
 };
 
 int appending_begin(struct appending *a, struct database *db, duckdb_connection connection,
 		    struct error *e);
-/* The text of a resource and scope is kept until appending_forget(). */
+/* The numbers of resource and scope are set. */
 int appending_add(struct appending *a, struct database *db, const struct received_span *span,
 		  struct error *e);
-/* The memory of the spans goes away. */
+/* The memory of resources and scopes goes away. */
 void appending_forget(struct appending *a);
 int appending_flush(struct appending *a, struct database *db, struct error *e);
 void appending_end(struct appending *a, struct database *db);

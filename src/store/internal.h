@@ -19,7 +19,40 @@ struct store {
 	bool begun; /* a transaction of the writer */
 	uint64_t position;
 	struct bytes_map operations; /* those that are in the table, by service, name and kind */
+	struct bytes_map services;   /* how many of `operations` each has */
+	uint64_t unlisted_spans;
+	struct bytes_map texts; /* numbers of texts that are in the table */
+	size_t texts_bytes;	/* of the keys of `texts` */
+	uint64_t last_text;	/* the highest number of a text */
+	struct bytes text;
 };
+
+/* A connection for a query. End it, also if beginning failed. */
+struct asking {
+	struct store *store;
+	duckdb_connection connection;
+};
+
+int asking_begin(struct asking *a, struct store *s, struct error *e);
+void asking_end(struct asking *a);
+
+/* A text of a row, which borrows it. */
+static inline struct stored_text row_stored(const struct row *row, unsigned int column)
+{
+	struct stored_text text;
+
+	text.data = row_text(row, column, &text.bytes);
+	return text;
+}
+
+/* A copy in the pool that ends with NUL; NULL: no memory. */
+const char *text_keep(struct pool *pool, struct stored_text text);
+
+/* Forgets the known texts, and reads the highest number again. */
+int texts_load(struct store *s, struct error *e);
+
+/* Sets the numbers of the texts of resource and scope of a span, and adds new ones to the table. */
+int texts_add(struct store *s, const struct received_span *span, struct error *e);
 
 /* Reads the known operations again. */
 int operations_load(struct store *s, struct error *e);

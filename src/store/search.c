@@ -7,6 +7,10 @@
 #include "span/attributes.h"
 #include "store/internal.h"
 
+#define TAG_FOUND                                                                                  \
+	" OR contains(attributes, ?) OR resource IN (SELECT id FROM texts WHERE contains(text, "   \
+	"?))"
+
 void text_condition(struct statement *s, const char *sql, const char *text)
 {
 	if (!text)
@@ -66,7 +70,7 @@ static int pattern_add(struct statement *s, const char *pair, size_t bytes, stru
 		return -ENOMEM;
 	memcpy(pattern, pair, bytes);
 	pattern[bytes] = behind;
-	statement_add(s, " OR contains(attributes, ?) OR contains(resource, ?)");
+	statement_add(s, TAG_FOUND);
 	statement_bind_text(s, pattern, bytes + 1);
 	statement_bind_text(s, pattern, bytes + 1);
 	return 0;
@@ -110,7 +114,7 @@ static int tag_condition(struct statement *s, const struct attribute *tag, struc
 	if (tag->type != VALUE_STRING) {
 		err = bare_add(s, pair, bytes, pool);
 	} else {
-		statement_add(s, " OR contains(attributes, ?) OR contains(resource, ?)");
+		statement_add(s, TAG_FOUND);
 		statement_bind_text(s, pair, bytes);
 		statement_bind_text(s, pair, bytes);
 		if (is_bare_value(tag->string)) {

@@ -8,19 +8,19 @@
 
 #include "store/internal.h"
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 static const char *const schema[] = {
 	"CREATE TABLE IF NOT EXISTS spans(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
 	" parent UBIGINT NOT NULL, begin_ns UBIGINT NOT NULL, duration_ns UBIGINT NOT NULL,"
 	" service VARCHAR NOT NULL, name VARCHAR NOT NULL, kind UTINYINT NOT NULL,"
 	" status UTINYINT NOT NULL, attributes VARCHAR USING COMPRESSION zstd NOT NULL,"
-	" resource VARCHAR NOT NULL,"
-	" scope VARCHAR NOT NULL, rest VARCHAR NOT NULL)",
+	" resource UBIGINT NOT NULL, scope UBIGINT NOT NULL, rest VARCHAR NOT NULL)",
+	"CREATE TABLE IF NOT EXISTS texts(id UBIGINT NOT NULL, text VARCHAR NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS operations(service VARCHAR NOT NULL, name VARCHAR NOT NULL,"
 	" kind UTINYINT NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS progress(version UBIGINT NOT NULL, position UBIGINT NOT NULL)",
-	"INSERT INTO progress SELECT 1, 0 WHERE NOT EXISTS (FROM progress)",
+	"INSERT INTO progress SELECT 2, 0 WHERE NOT EXISTS (FROM progress)",
 };
 
 struct progress {
@@ -46,6 +46,9 @@ static int progress_read(struct store *s, struct error *e)
 	if (progress.version > SCHEMA_VERSION)
 		return error_say(e, EPROTONOSUPPORT, "the store %s was written by a newer fathom",
 				 s->path);
+	if (progress.version < SCHEMA_VERSION)
+		return error_say(e, EPROTONOSUPPORT,
+				 "the store %s was written by an older fathom: remove it", s->path);
 	__atomic_store_n(&s->position, progress.position, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -65,6 +68,7 @@ static int writer_open(struct store *s, struct error *e)
 
 	err = err ? err : schema_make(s, e);
 	err = err ? err : progress_read(s, e);
+	err = err ? err : texts_load(s, e);
 	return err ? err : operations_load(s, e);
 }
 
@@ -117,6 +121,9 @@ void store_close(struct store *s)
 	database_close(&s->db);
 	pthread_rwlock_destroy(&s->opening);
 	bytes_map_free(&s->operations);
+	bytes_map_free(&s->services);
+	bytes_map_free(&s->texts);
+	bytes_free(&s->text);
 	free(s->path);
 	free(s);
 }
@@ -147,10 +154,16 @@ int store_append(struct store *s, const struct received_batch *batch, struct err
 
 	for (size_t i = 0; i < batch->count && !err; i++) {
 		err = operation_add(s, &batch->data[i], e);
+		err = err ? err : texts_add(s, &batch->data[i], e);
 		err = err ? err : appending_add(&s->appending, &s->db, &batch->data[i], e);
 	}
 	appending_forget(&s->appending);
 	return err;
+}
+
+size_t store_pending_bytes(const struct store *s)
+{
+	return s->appending.bytes;
 }
 
 static int progress_write(struct store *s, uint64_t position, struct error *e)
@@ -187,5 +200,6 @@ void store_abandon(struct store *s)
 	appending_end(&s->appending, &s->db);
 	sql_run(&s->db, s->writer, "ROLLBACK", NULL, NULL);
 	s->begun = false;
+	texts_load(s, NULL);
 	operations_load(s, NULL);
 }

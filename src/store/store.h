@@ -7,10 +7,11 @@
  * One thread appends and commits. Queries are for all threads at the same time, and see what was
  * committed.
  *
- * The tables of schema version 1; texts in JSON are described in span_text.h:
+ * The tables of schema version 2; texts in JSON are described in span_text.h:
  *
  *   spans       trace, span, parent, begin_ns, duration_ns, service, name, kind, status,
  *               attributes, resource, scope, rest
+ *   texts       id, text: of resources and scopes, to which spans have numbers
  *   operations  service, name, kind: once each, for lists
  *   progress    version of the schema, position of the log: one row
  */
@@ -22,7 +23,13 @@
 #include "base/vec.h"
 #include "span/received.h"
 
-#define STORE_OPERATIONS_MAX 100000u /* more are not listed; their spans are found all the same */
+/*
+ * Limits of the lists of services and operations. The spans of what is not listed are found all the
+ * same. The first operation of a service is listed even if there are STORE_OPERATIONS_MAX.
+ */
+#define STORE_SERVICES_MAX 10000u
+#define STORE_SERVICE_OPERATIONS_MAX 2000u
+#define STORE_OPERATIONS_MAX 100000u
 
 struct store;
 
@@ -38,6 +45,9 @@ uint64_t store_position(const struct store *s);
 
 /* Appends spans, which become visible and durable with the next commit. */
 int store_append(struct store *s, const struct received_batch *batch, struct error *e);
+
+/* Bytes of texts that were appended since the last commit. */
+size_t store_pending_bytes(const struct store *s);
 
 /*
  * Makes what was appended durable, together with the position. On failure of this or of
@@ -85,8 +95,9 @@ int store_search(struct store *s, const struct store_query *query, struct store_
 		 struct error *e);
 
 /*
- * Appends all spans of the traces, by their begin; one that was sent twice once. What they point to
- * is in the pool. -ENOMEM also at the pool's limit.
+ * Appends all spans of the traces, by their begin; one that was sent twice once. Spans are told
+ * apart by their ids, kind, service and begin. What they point to is in the pool; those with the
+ * same resource point to the same one. -ENOMEM also at the pool's limit.
  */
 int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
 	       struct received_batch *out, struct error *e);
@@ -112,7 +123,8 @@ int store_list(struct store *s, const char *service, struct pool *pool,
 
 struct store_counts {
 	uint64_t spans;
-	uint64_t bytes; /* of the file and what DuckDB has beside it */
+	uint64_t bytes;		 /* of the file and its write-ahead log */
+	uint64_t unlisted_spans; /* since opening, whose operation is not in the lists */
 };
 
 int store_count(struct store *s, struct store_counts *out, struct error *e);

@@ -262,7 +262,8 @@ static int resource_decode(struct decoding *d, struct protobuf_bytes message,
 	for (size_t i = 0; !err && i < resource->attributes.count; i++) {
 		const struct attribute *a = &resource->attributes.data[i];
 
-		if (a->type == VALUE_STRING && *a->string && strcmp(a->key, "service.name") == 0)
+		if (a->type == VALUE_STRING && *a->string && strcmp(a->key, "service.name") == 0 &&
+		    strlen(a->string) <= SERVICE_BYTES_MAX)
 			resource->service = a->string;
 	}
 	return err;

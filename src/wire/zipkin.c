@@ -358,7 +358,8 @@ static void *copy_keep(struct reading *r, const void *data, size_t count, size_t
 
 static void resource_use(struct reading *r)
 {
-	const char *service = text_keep(r, r->local.service);
+	const char *text = text_keep(r, r->local.service);
+	const char *service = strlen(text) <= SERVICE_BYTES_MAX ? text : "";
 	struct received_resource resource = {.service = *service ? service : SERVICE_UNKNOWN};
 	struct attribute name = {
 		.key = "service.name", .type = VALUE_STRING, .string = resource.service};

@@ -373,6 +373,68 @@ TEST(both_halves_of_a_call_are_found)
 	drop(s);
 }
 
+TEST(two_sides_of_a_call_may_have_one_id)
+{
+	static const struct received_resource other = {.service = "bank"};
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(7, 1, "a"), make(7, 1, "a"), make(7, 1, "a"),
+					make(7, 1, "a")};
+
+	spans[1].kind = RECEIVED_CLIENT;
+	spans[2].resource = &other;
+	append(s, spans, 4);
+	commit(s, 1);
+	CHECK_EQ(found(s, 7), 3);
+	drop(s);
+}
+
+/* Spans of two programs by turns, one of which has a resource of 8 MB. */
+TEST(a_resource_is_stored_once_and_read_once)
+{
+	static const struct attribute words[] = {{.type = VALUE_STRING, .string = "-v"}};
+	struct attribute large[] = {
+		{.key = "large", .type = VALUE_STRING},
+		{.key = "process.command_args", .type = VALUE_ARRAY, .items = words, .count = 1}};
+	const struct received_resource resources[] = {
+		{.service = "a", .attributes = {large, 2, 0}},
+		{.service = "b", .attributes = {large + 1, 1, 0}}};
+	const size_t bytes = (size_t)8 << 20;
+	struct pool bounded = {.limit_bytes = 10 * bytes};
+	const struct trace_id id = {1, 7};
+	struct received_batch batch = {0};
+	struct store_counts counts;
+	struct store *s = open_empty();
+	char *text = malloc(bytes + 1);
+	static struct received_span spans[6000];
+
+	CHECK(text != NULL);
+	memset(text, 'x', bytes);
+	text[bytes] = '\0';
+	large[0].string = text;
+	for (size_t i = 0; i < 6000; i++) {
+		spans[i] = make(7, i + 1, "a");
+		spans[i].resource = &resources[i % 2];
+	}
+	append(s, spans, 6000);
+	CHECK(store_pending_bytes(s) < bytes);
+	commit(s, 1);
+	CHECK_EQ(store_find(s, &(struct store_ids){(struct trace_id *)&id, 1, 1}, &bounded, &batch,
+			    NULL),
+		 0);
+	CHECK_EQ(batch.count, 6000);
+	CHECK(batch.data[0].resource != batch.data[1].resource);
+	CHECK(batch.data[0].resource == batch.data[5998].resource);
+	CHECK(batch.data[1].resource == batch.data[5999].resource);
+	CHECK_STR(batch.data[0].resource->attributes.data[0].string, text);
+	lists_equal(&batch.data[1].resource->attributes, &resources[1].attributes);
+	CHECK_EQ(store_count(s, &counts, NULL), 0);
+	CHECK(counts.bytes < 10 * bytes);
+	vec_free(&batch);
+	pool_free(&bounded);
+	free(text);
+	drop(s);
+}
+
 /* The low halves of the ids that a query finds, as digits: 7 and 8 are 78. */
 static int search(struct store *s, struct store_query query)
 {
@@ -510,6 +572,35 @@ TEST(operations_are_listed_once)
 	drop(s);
 }
 
+TEST(many_names_of_one_service_do_not_hide_the_next_service)
+{
+	const size_t count = STORE_SERVICE_OPERATIONS_MAX + 10;
+	struct store *s = open_empty();
+	struct received_span late = make(8, 1, "a");
+	struct store_operations list = {0};
+	struct store_counts counts;
+
+	for (size_t i = 0; i < count; i++) {
+		char name[24];
+		struct received_span span = make(7, i + 1, name);
+
+		snprintf(name, sizeof(name), "GET /user/%zu", i);
+		append(s, &span, 1);
+	}
+	late.resource = &bank;
+	append(s, &late, 1);
+	commit(s, 1);
+	CHECK_EQ(store_list(s, "shop", &pool, &list, NULL), 0);
+	CHECK_EQ(list.count, STORE_SERVICE_OPERATIONS_MAX);
+	CHECK_EQ(store_count(s, &counts, NULL), 0);
+	CHECK_EQ(counts.unlisted_spans, 10);
+	list.count = 0;
+	CHECK_EQ(store_list(s, "bank", &pool, &list, NULL), 0);
+	CHECK_EQ(list.count, 1);
+	vec_free(&list);
+	drop(s);
+}
+
 TEST(a_store_of_a_newer_version_is_refused)
 {
 	struct store *s = open_empty();
@@ -520,7 +611,7 @@ TEST(a_store_of_a_newer_version_is_refused)
 	store_close(s);
 	CHECK_EQ(database_open(store_path(), NULL, &db, NULL), 0);
 	CHECK_EQ(database_connect(&db, &connection, NULL), 0);
-	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 2", NULL, &e), 0);
+	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 3", NULL, &e), 0);
 	db.api.disconnect(&connection);
 	database_close(&db);
 	CHECK_EQ(store_open(store_path(), NULL, &s, &e), -EPROTONOSUPPORT);

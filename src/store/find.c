@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the spans of traces. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/internal.h"
+
+struct finding {
+	struct pool *pool;
+	struct received_batch *out;
+	struct map texts;	    /* struct stored_text by their numbers */
+	struct bytes_map resources; /* struct received_resource by number and service */
+	struct map scopes;	    /* struct received_scope by number */
+	struct bytes_map seen;	    /* what tells the spans of `out` apart */
+	struct bytes key;
+};
+
+const char *text_keep(struct pool *pool, struct stored_text text)
+{
+	char *copy = pool_alloc(pool, text.bytes + 1, 1);
+
+	if (copy && text.bytes)
+		memcpy(copy, text.data, text.bytes);
+	return copy;
+}
+
+static int text_take(void *arg, const struct row *row)
+{
+	struct finding *f = arg;
+	struct stored_text text = row_stored(row, 1), *kept = pool_alloc(f->pool, 1, sizeof(*kept));
+
+	if (!kept)
+		return -ENOMEM;
+	*kept = (struct stored_text){text_keep(f->pool, text), text.bytes};
+	return kept->data ? map_put(&f->texts, row_number(row, 0), kept) : -ENOMEM;
+}
+
+/* The text with a number, which was stored together with its first span. */
+static struct stored_text text_of(const struct finding *f, uint64_t number)
+{
+	const struct stored_text *text = map_get(&f->texts, number);
+
+	return text ? *text : (struct stored_text){"", 0};
+}
+
+static int resource_make(struct finding *f, const struct row *row, struct received_resource **out)
+{
+	struct received_resource *resource = pool_alloc(f->pool, 1, sizeof(*resource));
+	int err;
+
+	if (!resource)
+		return -ENOMEM;
+	resource->service = text_keep(f->pool, row_stored(row, 5));
+	err = resource->service
+		      ? resource_text_read(text_of(f, row_number(row, 10)), f->pool, resource)
+		      : -ENOMEM;
+	*out = resource;
+	return err ? err : bytes_map_put(&f->resources, f->key.data, f->key.count, resource);
+}
+
+/* Spans with the same resource point to the same one. */
+static int resource_take(struct finding *f, const struct row *row,
+			 const struct received_resource **out)
+{
+	struct stored_text service = row_stored(row, 5);
+	struct received_resource *resource;
+	int err = 0;
+
+	f->key.count = 0;
+	bytes_put_u64(&f->key, row_number(row, 10));
+	bytes_put(&f->key, service.data, service.bytes);
+	if (f->key.failed)
+		return -ENOMEM;
+	resource = bytes_map_get(&f->resources, f->key.data, f->key.count);
+	if (!resource)
+		err = resource_make(f, row, &resource);
+	*out = resource;
+	return err;
+}
+
+static int scope_take(struct finding *f, const struct row *row, const struct received_scope **out)
+{
+	uint64_t number = row_number(row, 11);
+	struct received_scope *scope = map_get(&f->scopes, number);
+	int err;
+
+	*out = scope;
+	if (scope)
+		return 0;
+	scope = pool_alloc(f->pool, 1, sizeof(*scope));
+	if (!scope)
+		return -ENOMEM;
+	*out = scope;
+	err = scope_text_read(text_of(f, number), f->pool, scope);
+	return err ? err : map_put(&f->scopes, number, scope);
+}
+
+/*
+ * 1: the span is new. The two sides of a call may have one id, which Zipkin calls shared: they
+ * differ in their kind, service or begin.
+ */
+static int is_new(struct finding *f, const struct row *row, const struct received_span *span)
+{
+	struct stored_text service = row_stored(row, 5);
+	int err;
+
+	f->key.count = 0;
+	bytes_put_u64(&f->key, span->trace.high);
+	bytes_put_u64(&f->key, span->trace.low);
+	bytes_put_u64(&f->key, span->span_id);
+	bytes_put_u64(&f->key, span->begin_ns);
+	bytes_put_u8(&f->key, span->kind);
+	bytes_put(&f->key, service.data, service.bytes);
+	if (f->key.failed)
+		return -ENOMEM;
+	if (bytes_map_get(&f->seen, f->key.data, f->key.count))
+		return 0;
+	err = bytes_map_put(&f->seen, f->key.data, f->key.count, PRESENT);
+	return err ? err : 1;
+}
+
+static int span_take(void *arg, const struct row *row)
+{
+	struct finding *f = arg;
+	struct received_span span = {.trace = row_id(row, 0),
+				     .span_id = row_number(row, 1),
+				     .parent_id = row_number(row, 2),
+				     .begin_ns = row_number(row, 3),
+				     .kind = row_small(row, 7),
+				     .status = row_small(row, 8)};
+	int err = is_new(f, row, &span);
+
+	if (err <= 0)
+		return err;
+	span.end_ns = span.begin_ns + row_number(row, 4);
+	span.name = text_keep(f->pool, row_stored(row, 6));
+	err = span.name ? resource_take(f, row, &span.resource) : -ENOMEM;
+	err = err ? err : scope_take(f, row, &span.scope);
+	err = err ? err : attributes_text_read(row_stored(row, 9), f->pool, &span.attributes);
+	err = err ? err : rest_text_read(row_stored(row, 12), f->pool, &span);
+	return err ? err : vec_push(f->out, span);
+}
+
+static void ids_add(struct statement *s, const struct store_ids *ids)
+{
+	for (size_t i = 0; i < ids->count; i++) {
+		statement_add(s, i ? ", ?" : "?");
+		statement_bind_id(s, ids->data[i]);
+	}
+	statement_add(s, ")");
+}
+
+static int texts_find(struct finding *f, const struct asking *a, const struct store_ids *ids,
+		      struct error *e)
+{
+	const struct row_taker taker = {text_take, f, 2};
+	struct statement s = {0};
+	int err;
+
+	statement_add(&s, "SELECT id, text FROM texts WHERE id IN"
+			  " (SELECT resource FROM spans WHERE trace IN (");
+	ids_add(&s, ids);
+	statement_add(&s, " UNION SELECT scope FROM spans WHERE trace IN (");
+	ids_add(&s, ids);
+	statement_add(&s, ")");
+	err = statement_run(&a->store->db, a->connection, &s, &taker, e);
+	statement_free(&s);
+	return err;
+}
+
+static int spans_find(struct finding *f, const struct asking *a, const struct store_ids *ids,
+		      struct error *e)
+{
+	const struct row_taker taker = {span_take, f, 13};
+	struct statement s = {0};
+	int err;
+
+	statement_add(&s, "SELECT trace, span, parent, begin_ns, duration_ns, service, name, kind, "
+			  "status, attributes, resource, scope, rest FROM spans WHERE trace IN (");
+	ids_add(&s, ids);
+	statement_add(&s, " ORDER BY begin_ns, duration_ns DESC, span");
+	err = statement_run(&a->store->db, a->connection, &s, &taker, e);
+	statement_free(&s);
+	return err;
+}
+
+static void finding_end(struct finding *f)
+{
+	map_free(&f->texts);
+	bytes_map_free(&f->resources);
+	map_free(&f->scopes);
+	bytes_map_free(&f->seen);
+	bytes_free(&f->key);
+}
+
+int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
+	       struct received_batch *out, struct error *e)
+{
+	struct finding finding = {.pool = pool, .out = out};
+	size_t before = out->count;
+	struct asking asking;
+	int err;
+
+	if (!ids->count)
+		return 0;
+	err = asking_begin(&asking, s, e);
+	/* in a transaction, so that each span finds its texts */
+	err = err ? err : sql_run(&s->db, asking.connection, "BEGIN", NULL, e);
+	err = err ? err : texts_find(&finding, &asking, ids, e);
+	err = err ? err : spans_find(&finding, &asking, ids, e);
+	asking_end(&asking);
+	finding_end(&finding);
+	if (err)
+		out->count = before;
+	return err;
+}
