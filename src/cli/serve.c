@@ -70,11 +70,17 @@ static void addresses_print(const struct serve_addresses *addresses, const char 
 	fflush(stdout);
 }
 
+static void failure_print(const char *text)
+{
+	fprintf(stderr, "fathom serve: spans are not stored, and are tried again: %s\n", text);
+}
+
 static int serve_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct serve_command_options *o = fields;
 	char text[4096];
-	const struct serve_options options = {dir_of(o, text), o->http, o->otlp_http, o->zipkin};
+	const struct serve_options options = {dir_of(o, text), o->http, o->otlp_http, o->zipkin,
+					      failure_print};
 	struct serve_addresses addresses;
 	struct serve *serve = NULL;
 	sigset_t ends;
@@ -91,6 +97,7 @@ static int serve_run(const void *fields, const struct operands *operands, struct
 		return err;
 	addresses_print(&addresses, options.dir);
 	sigwait(&ends, &signal);
+	sigprocmask(SIG_UNBLOCK, &ends, NULL); /* a second one ends it at once */
 	return serve_close(serve, e);
 }
 

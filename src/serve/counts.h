@@ -3,8 +3,11 @@
 #ifndef SERVE_COUNTS_H
 #define SERVE_COUNTS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+
+#include "base/error.h"
 
 struct counts {
 	atomic_uint_fast64_t requests_accepted;
@@ -12,9 +15,12 @@ struct counts {
 	atomic_uint_fast64_t spans_accepted; /* acknowledged */
 	atomic_uint_fast64_t spans_rejected; /* without an id, in requests that were accepted */
 	atomic_uint_fast64_t spans_stored;
-	atomic_uint_fast64_t entries_bad;    /* of the log, that cannot be decoded */
-	atomic_uint_fast64_t log_lost_bytes; /* that the loader found damaged */
-	atomic_uint_fast64_t store_failures; /* after which the loader tried again */
+	atomic_uint_fast64_t entries_bad;     /* of the log, that cannot be decoded */
+	atomic_uint_fast64_t log_lost_bytes;  /* that the loader found damaged */
+	atomic_uint_fast64_t store_failures;  /* after which the loader tried again */
+	atomic_uint_fast64_t entries_refused; /* by the store, and kept beside the log */
+	pthread_mutex_t lock;
+	char store_error[ERROR_TEXT_BYTES]; /* with the lock: why the store failed; "": it works */
 };
 
 #endif

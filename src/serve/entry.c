@@ -57,9 +57,11 @@ int entry_decode(const void *entry, size_t bytes, enum entry_kind *kind, struct 
 	bytes_get(&r, 2);
 	size = bytes_get_u32(&r);
 	bytes_get_u64(&r);
-	if (r.failed || (what != ENTRY_OTLP_PROTOBUF && what != ENTRY_ZIPKIN_JSON) ||
-	    compression != COMPRESSION_ZSTD || size > BODY_BYTES_MAX)
+	if (r.failed || size > BODY_BYTES_MAX)
 		return -EBADMSG;
+	if ((what != ENTRY_OTLP_PROTOBUF && what != ENTRY_ZIPKIN_JSON) ||
+	    compression != COMPRESSION_ZSTD)
+		return -EPROTONOSUPPORT;
 	err = buffer_size(body, size ? size : 1);
 	if (err)
 		return err;

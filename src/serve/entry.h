@@ -25,7 +25,8 @@ enum entry_kind { ENTRY_OTLP_PROTOBUF = 1, ENTRY_ZIPKIN_JSON = 2 };
 /* Replaces the contents of `out` by the entry of a body. 0 or -ENOMEM. */
 int entry_encode(struct bytes *out, enum entry_kind kind, const void *body, size_t bytes);
 
-/* Replaces the contents of `body`. 0 and the kind; -EBADMSG if the entry is none; -ENOMEM. */
+/* Replaces the contents of `body`. 0 and the kind; -EBADMSG if the entry is none;
+ * -EPROTONOSUPPORT if a newer fathom wrote it; -ENOMEM. */
 int entry_decode(const void *entry, size_t bytes, enum entry_kind *kind, struct bytes *body);
 
 #endif

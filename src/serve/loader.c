@@ -2,9 +2,15 @@
 #include "serve/loader.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "serve/entry.h"
@@ -16,20 +22,30 @@
 #define COMMIT_SPANS 65536u
 #define COMMIT_BYTES ((size_t)64 << 20) /* of texts; DuckDB keeps them in memory until then */
 #define RETRY_NS 1000000000u
-#define POOL_BYTES ((size_t)1 << 30) /* of one request */
+#define END_NS 2000000000u
+#define ATTEMPTS 5			 /* with the same entries, before the way changes */
+#define ROOM_BYTES ((uint64_t)256 << 20) /* with less, the disk may be why an entry fails */
+#define POOL_BYTES ((size_t)1 << 30)	 /* of one request */
 
 struct loader {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool woken, stopping;
-	struct log *log;
-	int log_dir;
-	struct store *store;
+	uint64_t end_ns; /* when it ends, even if more is synced; 0: not yet known */
+	struct loader_options options;
 	struct counts *counts;
+	struct store *store;
 	struct log_reader *reader;
 	/* what is appended to the store and not committed */
-	uint64_t position, spans, begun_ns; /* 0: nothing */
+	uint64_t position, spans;
+	uint64_t begun_ns; /* 0: nothing is appended */
+	/* failures with the entries behind a position of the store */
+	uint64_t failed_at;
+	unsigned int failures;
+	uint64_t alone_until; /* entries before this position are committed alone */
+	bool refusing;	      /* the next entry is passed over */
+	char told[ERROR_TEXT_BYTES];
 	struct pool pool;
 	struct bytes body;
 	struct received_batch batch;
@@ -50,12 +66,48 @@ static int entry_store(struct loader *l, const struct log_entry *entry, struct e
 	l->batch.count = 0;
 	pool_reset(&l->pool);
 	err = err ? err : body_decode(l, kind);
+	/* Another time, or another version of fathom, may store it. */
+	if (err == -ENOMEM || err == -EPROTONOSUPPORT)
+		return error_set(e, err, "cannot decode what was received");
 	if (err) {
 		atomic_fetch_add(&l->counts->entries_bad, 1);
 		return 0;
 	}
 	l->spans += l->batch.count;
 	return store_append(l->store, &l->batch, e);
+}
+
+static int file_write(int fd, const unsigned char *at, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = write(fd, at, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		at += n;
+		bytes -= (size_t)n;
+	}
+	return fsync(fd) ? -errno : 0;
+}
+
+/* Keeps an entry that the store refuses beside the log. */
+static int entry_refuse(struct loader *l, const struct log_entry *entry, struct error *e)
+{
+	char name[40];
+	int fd, err;
+
+	snprintf(name, sizeof(name), "refused-%" PRIu64, entry->begin);
+	fd = openat(l->options.log_dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	err = fd < 0 ? -errno : file_write(fd, entry->data, entry->bytes);
+	if (fd >= 0)
+		close(fd);
+	if (err)
+		return error_set(e, err, "cannot keep what the store refuses in %s", name);
+	atomic_fetch_add(&l->counts->entries_refused, 1);
+	l->refusing = false;
+	return 0;
 }
 
 static int batch_commit(struct loader *l, struct error *e)
@@ -69,7 +121,13 @@ static int batch_commit(struct loader *l, struct error *e)
 		return err;
 	atomic_fetch_add(&l->counts->spans_stored, l->spans);
 	l->spans = l->begun_ns = 0;
-	log_trim(l->log, l->position, NULL);
+	log_trim(l->options.log, l->position, NULL);
+	if (*l->told) {
+		l->told[0] = '\0';
+		pthread_mutex_lock(&l->counts->lock);
+		l->counts->store_error[0] = '\0';
+		pthread_mutex_unlock(&l->counts->lock);
+	}
 	return 0;
 }
 
@@ -77,7 +135,7 @@ static int reader_open(struct loader *l, struct error *e)
 {
 	l->position = store_position(l->store);
 	l->spans = l->begun_ns = 0;
-	return log_reader_open(l->log_dir, l->position, &l->reader, e);
+	return log_reader_open(l->options.log_dir, l->position, &l->reader, e);
 }
 
 static void lost_count(struct loader *l, uint64_t before)
@@ -85,10 +143,23 @@ static void lost_count(struct loader *l, uint64_t before)
 	atomic_fetch_add(&l->counts->log_lost_bytes, log_reader_lost(l->reader) - before);
 }
 
-/* Appends what is synced. 0 if nothing is left. */
+static bool batch_is_full(const struct loader *l)
+{
+	return l->spans >= COMMIT_SPANS || store_pending_bytes(l->store) >= COMMIT_BYTES ||
+	       l->position <= l->alone_until;
+}
+
+static bool time_is_over(const struct loader *l)
+{
+	uint64_t end_ns = __atomic_load_n(&l->end_ns, __ATOMIC_ACQUIRE);
+
+	return end_ns && clock_now_ns() >= end_ns;
+}
+
+/* Appends what is synced. 0 if nothing is left, or the time is over. */
 static int log_read(struct loader *l, struct error *e)
 {
-	uint64_t synced = log_status(l->log).synced;
+	uint64_t synced = log_status(l->options.log).synced;
 	struct log_entry entry;
 	int more = 1;
 
@@ -101,13 +172,14 @@ static int log_read(struct loader *l, struct error *e)
 		if (more <= 0)
 			break;
 		l->begun_ns = l->begun_ns ? l->begun_ns : clock_now_ns();
-		err = entry_store(l, &entry, e);
+		err = l->refusing ? entry_refuse(l, &entry, e) : entry_store(l, &entry, e);
 		l->position = entry.end;
-		if (!err &&
-		    (l->spans >= COMMIT_SPANS || store_pending_bytes(l->store) >= COMMIT_BYTES))
+		if (!err && batch_is_full(l))
 			err = batch_commit(l, e);
 		if (err)
 			return err;
+		if (time_is_over(l))
+			return 0;
 	}
 	return more;
 }
@@ -122,12 +194,61 @@ static int step(struct loader *l, bool last, struct error *e)
 	return err;
 }
 
-/* Goes on from what is stored. Until the store can be opened again, each step fails and comes here.
- */
-static void start_over(struct loader *l)
+static void failure_tell(struct loader *l, const char *text)
 {
 	atomic_fetch_add(&l->counts->store_failures, 1);
-	store_reopen(l->store, NULL);
+	if (strcmp(l->told, text) == 0)
+		return;
+	snprintf(l->told, sizeof(l->told), "%s", text);
+	pthread_mutex_lock(&l->counts->lock);
+	memcpy(l->counts->store_error, l->told, sizeof(l->told));
+	pthread_mutex_unlock(&l->counts->lock);
+	if (l->options.warn)
+		l->options.warn(text);
+}
+
+/* Whether a failure may be due to the disk, rather than to an entry. */
+static bool disk_is_short(const struct loader *l, const char *text)
+{
+	static const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EMFILE};
+	struct statvfs disk;
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		if (strstr(text, strerrordesc_np(errors[i])))
+			return true;
+	}
+	return fstatvfs(l->options.log_dir, &disk) ||
+	       (uint64_t)disk.f_bavail * disk.f_frsize < ROOM_BYTES;
+}
+
+/* Decides how to go on: as before, entry by entry, or without the next entry. */
+static void failure_judge(struct loader *l, const char *text, bool works)
+{
+	uint64_t stored = store_position(l->store);
+
+	if (stored != l->failed_at)
+		l->failures = 0;
+	l->failed_at = stored;
+	l->refusing = false;
+	if (++l->failures < ATTEMPTS || l->position == stored)
+		return;
+	if (l->alone_until <= stored) {
+		l->alone_until = l->position;
+		l->failures = 0;
+	} else if (works && !disk_is_short(l, text)) {
+		l->refusing = store_commit(l->store, stored, NULL) == 0;
+	}
+}
+
+/* Goes on from what is stored. Until the store can be opened again, each step fails and comes here.
+ */
+static void start_over(struct loader *l, const struct error *e)
+{
+	bool works;
+
+	failure_tell(l, e->text);
+	works = store_reopen(l->store, NULL) == 0;
+	failure_judge(l, e->text, works);
 	log_reader_close(l->reader);
 	l->reader = NULL;
 }
@@ -164,7 +285,7 @@ static void *loader_run(void *arg)
 		int err = step(l, last, &e);
 
 		if (err)
-			start_over(l);
+			start_over(l, &e);
 		if (last)
 			break;
 		last = rest(l, err ? RETRY_NS : l->begun_ns ? COMMIT_NS : 0);
@@ -183,8 +304,7 @@ static void loader_free(struct loader *l)
 	free(l);
 }
 
-int loader_start(struct log *log, int log_dir, struct store *store, struct counts *counts,
-		 struct loader **out)
+int loader_start(const struct loader_options *options, struct loader **out)
 {
 	struct loader *l = calloc(1, sizeof(*l));
 	pthread_condattr_t monotonic;
@@ -192,10 +312,9 @@ int loader_start(struct log *log, int log_dir, struct store *store, struct count
 
 	if (!l)
 		return -ENOMEM;
-	*l = (struct loader){.log = log,
-			     .log_dir = log_dir,
-			     .store = store,
-			     .counts = counts,
+	*l = (struct loader){.options = *options,
+			     .counts = options->counts,
+			     .store = options->store,
 			     .pool = {.limit_bytes = POOL_BYTES}};
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&monotonic);
@@ -225,6 +344,7 @@ void loader_stop(struct loader *l)
 		return;
 	pthread_mutex_lock(&l->lock);
 	l->stopping = true;
+	__atomic_store_n(&l->end_ns, clock_now_ns() + END_NS, __ATOMIC_RELEASE);
 	pthread_cond_signal(&l->wake);
 	pthread_mutex_unlock(&l->lock);
 	pthread_join(l->thread, NULL);

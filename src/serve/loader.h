@@ -9,14 +9,30 @@
 
 struct loader;
 
-/* `log_dir` is a descriptor of the log's directory, which stays the caller's. */
-int loader_start(struct log *log, int log_dir, struct store *store, struct counts *counts,
-		 struct loader **out);
+/* All of it outlives the loader. */
+struct loader_options {
+	struct log *log;
+	int log_dir; /* a descriptor of the log's directory */
+	struct store *store;
+	struct counts *counts;
+	void (*warn)(const char *text); /* tells a new failure, in the loader's thread; or NULL */
+};
+
+/*
+ * After a failure of the store the loader tries again each second. If the same entries fail
+ * several times, each is committed alone. One that fails alone is copied to the file refused-N in
+ * the log's directory and passed over, where N is its position, unless the disk or the whole store
+ * is at fault.
+ */
+int loader_start(const struct loader_options *options, struct loader **out);
 
 /* Tells the loader that more of the log is synced. */
 void loader_wake(struct loader *l);
 
-/* Stores what is synced, and ends. NULL is allowed. */
+/*
+ * Stores what is synced, for at most two seconds, and ends. The log keeps the rest. NULL is
+ * allowed.
+ */
 void loader_stop(struct loader *l);
 
 #endif

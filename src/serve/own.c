@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fathom's own query API, /api/v1. */
 #include <errno.h>
+#include <string.h>
 
 #include "serve/answer.h"
 #include "serve/route.h"
@@ -31,8 +32,16 @@ static void log_write(struct json *j, struct log *log, const struct counts *coun
 	json_object_end(j);
 }
 
+static void store_error_copy(struct counts *counts, char text[ERROR_TEXT_BYTES])
+{
+	pthread_mutex_lock(&counts->lock);
+	memcpy(text, counts->store_error, ERROR_TEXT_BYTES);
+	pthread_mutex_unlock(&counts->lock);
+}
+
 static int status_answer(struct query *q)
 {
+	char error[ERROR_TEXT_BYTES];
 	const struct counts *counts = q->source->counts;
 	uint64_t position = store_position(q->source->store);
 	uint64_t synced = log_status(q->source->log).synced;
@@ -40,10 +49,14 @@ static int status_answer(struct query *q)
 	int err = store_count(q->source->store, &stored, q->e);
 	struct json j;
 
+	store_error_copy(q->source->counts, error);
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
-	json_string(&j, "state", err ? "store failed" : synced > position ? "loading" : "ok");
+	json_string(&j, "state",
+		    err || *error	? "store failed"
+		    : synced > position ? "loading"
+					: "ok");
 	received_write(&j, counts);
 	log_write(&j, q->source->log, counts);
 	json_object_begin(&j, "store");
@@ -53,6 +66,9 @@ static int status_answer(struct query *q)
 	json_u64(&j, "bytes", stored.bytes);
 	json_u64(&j, "failures", atomic_load(&counts->store_failures));
 	json_u64(&j, "unlisted_spans", stored.unlisted_spans);
+	json_u64(&j, "entries_refused", atomic_load(&counts->entries_refused));
+	if (*error)
+		json_string(&j, "error", error);
 	json_object_end(&j);
 	json_object_end(&j);
 	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;

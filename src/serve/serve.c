@@ -28,6 +28,7 @@ struct serve {
 	struct receiver *receiver, *zipkin;
 	struct api *api;
 	struct counts counts;
+	void (*warn)(const char *text);
 };
 
 /* Makes a directory, which other users may not read, and those above it. */
@@ -146,7 +147,8 @@ static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 	const struct api_source source = {s->log, s->store, &s->counts};
 	struct receiver_options receiving = {
 		.protocol = &protocol_otlp, .log = s->log, .counts = &s->counts};
-	int err = loader_start(s->log, s->log_dir, s->store, &s->counts, &s->loader);
+	const struct loader_options loading = {s->log, s->log_dir, s->store, &s->counts, s->warn};
+	int err = loader_start(&loading, &s->loader);
 
 	receiving.loader = s->loader;
 	if (!err)
@@ -175,6 +177,8 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	if (!s)
 		return error_set(e, ENOMEM, "cannot serve");
 	s->log_dir = -1;
+	s->warn = options->warn;
+	pthread_mutex_init(&s->counts.lock, NULL);
 	err = sockets_open(options, fds, addresses, e);
 	if (!err) {
 		err = dir_make(options->dir, e);
@@ -209,6 +213,7 @@ int serve_close(struct serve *s, struct error *e)
 	store_close(s->store);
 	if (s->log_dir >= 0)
 		close(s->log_dir);
+	pthread_mutex_destroy(&s->counts.lock);
 	free(s);
 	return err ? error_set(e, err, "cannot sync the log") : 0;
 }

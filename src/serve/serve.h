@@ -24,6 +24,8 @@ struct serve_options {
 	const char *http;      /* "ADDRESS:PORT" of the query API; "off" */
 	const char *otlp_http; /* of the receiver of OTLP over HTTP; "off" */
 	const char *zipkin;    /* of Zipkin's receiver and query API; "off" */
+	void (*warn)(
+		const char *text); /* tells why spans are not stored, from any thread; or NULL */
 };
 
 /* Addresses that are served, with the ports that the kernel chose for port 0; "": off. */
@@ -40,7 +42,10 @@ struct serve_addresses {
 int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e);
 
-/* Ends: takes no new request, syncs the log, stores what the log has, closes the store. */
+/*
+ * Ends: takes no new request, syncs the log, stores what the log has for at most two seconds, and
+ * closes the store. What is left is stored after the next start.
+ */
 int serve_close(struct serve *s, struct error *e);
 
 #endif

@@ -42,7 +42,7 @@ TEST(what_is_no_entry_is_refused)
 		free(copy);
 	}
 	entry.data[0] = 3; /* another kind */
-	CHECK_EQ(entry_decode(entry.data, entry.count, &kind, &back), -EBADMSG);
+	CHECK_EQ(entry_decode(entry.data, entry.count, &kind, &back), -EPROTONOSUPPORT);
 	entry.data[0] = 1;
 	memset(entry.data + 4, 0xff, 4); /* 4 GB */
 	CHECK_EQ(entry_decode(entry.data, entry.count, &kind, &back), -EBADMSG);
