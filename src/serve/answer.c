@@ -3,13 +3,19 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
+
+#include "serve/address.h"
 
 #define RETRY_AFTER "5" /* seconds */
+#define DOCUMENT_BYTES_MAX ((size_t)256 << 20)
 
 static int bytes_append(void *arg, const char *data, size_t bytes)
 {
 	struct bytes *to = arg;
 
+	if (bytes > DOCUMENT_BYTES_MAX - to->count)
+		return -ENOMEM;
 	bytes_put(to, data, bytes);
 	return to->failed ? -ENOMEM : 0;
 }
@@ -63,4 +69,17 @@ enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int stat
 const char *request_header(struct MHD_Connection *connection, const char *name)
 {
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+bool request_is_local(struct MHD_Connection *connection)
+{
+	const char *origin = request_header(connection, "Origin");
+	const char *site = request_header(connection, "Sec-Fetch-Site");
+	const char *host = origin ? strstr(origin, "://") : NULL;
+
+	if (!host_is_local(request_header(connection, "Host")))
+		return false;
+	if (origin && !(host && host_is_local(host + 3)))
+		return false;
+	return !site || strcasecmp(site, "cross-site") != 0;
 }

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/json.h"
 
-/* A document that grows. */
+/* A document that grows, up to 256 MB: then it fails with -ENOMEM. */
 void json_init_bytes(struct json *j, struct bytes *to);
 
 /*
@@ -21,6 +21,12 @@ enum MHD_Result answer_send(struct MHD_Connection *connection, unsigned int stat
 /* Answers with a line of text. */
 enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
 			    const char *text);
+
+/*
+ * Whether a request is for a name of this host, and not from a browser's page of another origin.
+ * Pages can send requests to this host, with the right Host, though they may not read the answers.
+ */
+bool request_is_local(struct MHD_Connection *connection);
 
 /* The header of a request; NULL if it has none. */
 const char *request_header(struct MHD_Connection *connection, const char *name);

@@ -8,12 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "serve/address.h"
 #include "serve/answer.h"
 #include "serve/route.h"
 
 #define THREADS 4
-#define CONNECTIONS_MAX 512
+#define CONNECTIONS_MAX 256 /* of three servers: less than the usual limit of 1024 files */
 #define IDLE_SECONDS 30
 #define ANSWER_BYTES_MAX ((size_t)256 << 20) /* spans of one answer */
 #define JSON_TYPE "application/json"
@@ -125,9 +124,9 @@ enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connect
 	const struct route *route;
 	char word[1024] = "";
 
-	if (!host_is_local(request_header(connection, "Host")))
+	if (!request_is_local(connection))
 		return answer_text(connection, MHD_HTTP_FORBIDDEN,
-				   "the Host of the request is no name of this host");
+				   "the Host or Origin of the request is no name of this host");
 	route = route_find(routes, url, word, sizeof(word));
 	if (!route)
 		return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such path");

@@ -205,7 +205,7 @@ static bool number_parse(const char *text, uint64_t most, uint64_t *number)
 	return *text >= '0' && *text <= '9' && !*end && !errno && *number <= most;
 }
 
-/* Tags that stand for fields of OTLP are conditions of their own. */
+/* Tags that stand for fields of OTLP are conditions of their own. There is room for one more. */
 static void tag_use(struct store_query *search, struct attribute *tags, const struct attribute *tag)
 {
 	bool is_text = tag->type == VALUE_STRING;
@@ -219,7 +219,7 @@ static void tag_use(struct store_query *search, struct attribute *tags, const st
 	else if (strcmp(tag->key, "otel.status_code") == 0 && is_text &&
 		 strcmp(tag->string, "ERROR") == 0)
 		search->is_error = true;
-	else if (search->tags_count < TAGS_MAX)
+	else
 		tags[search->tags_count++] = *tag;
 	search->tags = tags;
 }
@@ -230,6 +230,14 @@ struct tag_reading {
 	struct attribute *tags;
 	const char *wrong; /* NULL: nothing */
 };
+
+static bool tag_room(struct tag_reading *r, size_t count)
+{
+	if (count <= TAGS_MAX - r->search->tags_count)
+		return true;
+	r->wrong = "more than 64 tags";
+	return false;
+}
 
 /* "tags": an object in JSON; "tag": KEY:VALUE. */
 static enum MHD_Result tag_read(void *arg, enum MHD_ValueKind kind, const char *key,
@@ -242,10 +250,16 @@ static enum MHD_Result tag_read(void *arg, enum MHD_ValueKind kind, const char *
 	size_t count;
 
 	if (strcmp(key, "tags") == 0 && value) {
-		if (attributes_read(value, strlen(value), r->q->pool, &list, &count)) {
-			r->wrong = "malformed 'tags' parameter, expecting a map in JSON";
+		int err = attributes_read(value, strlen(value), r->q->pool, &list, &count);
+
+		if (err) {
+			r->wrong = err == -ENOMEM
+					   ? "out of memory"
+					   : "malformed 'tags' parameter, expecting a map in JSON";
 			return MHD_NO;
 		}
+		if (!tag_room(r, count))
+			return MHD_NO;
 		for (size_t i = 0; i < count; i++)
 			tag_use(r->search, r->tags, &list[i]);
 	} else if (strcmp(key, "tag") == 0) {
@@ -258,6 +272,8 @@ static enum MHD_Result tag_read(void *arg, enum MHD_ValueKind kind, const char *
 		memcpy(name, value, (size_t)(colon - value));
 		one.key = name;
 		one.string = colon + 1;
+		if (!tag_room(r, 1))
+			return MHD_NO;
 		tag_use(r->search, r->tags, &one);
 	}
 	return MHD_YES;

@@ -10,12 +10,11 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "serve/address.h"
 #include "serve/answer.h"
 #include "serve/body.h"
 #include "serve/entry.h"
 
-#define CONNECTIONS_MAX 512
+#define CONNECTIONS_MAX 256 /* of three servers: less than the usual limit of 1024 files */
 #define REQUEST_SECONDS 30
 #define PENDING_BYTES_MAX ((size_t)128 << 20) /* bodies of all requests under way */
 
@@ -84,9 +83,9 @@ static void request_check(struct request *q, const struct protocol *protocol, co
 
 	q->intake = intake ? intake : protocol->intakes;
 	body_begin(&q->body, BODY_BYTES_MAX, is_gzip);
-	if (!host_is_local(request_header(q->connection, "Host")))
+	if (!request_is_local(q->connection))
 		refuse(q, MHD_HTTP_FORBIDDEN, CODE_INVALID_ARGUMENT,
-		       "the Host of the request is no name of this host");
+		       "the Host or Origin of the request is no name of this host");
 	else if (strcmp(url, protocol->path) != 0)
 		refuse(q, MHD_HTTP_NOT_FOUND, CODE_UNIMPLEMENTED, protocol->wrong_path);
 	else if (strcmp(method, "POST") != 0)

@@ -31,6 +31,25 @@ struct serve {
 	void (*warn)(const char *text);
 };
 
+/* Makes it durable that a path was made. */
+static void parent_sync(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char parent[PATH_MAX];
+	int fd;
+
+	if (slash == path)
+		strcpy(parent, "/");
+	else
+		snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1,
+			 slash ? path : ".");
+	fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	fsync(fd);
+	close(fd);
+}
+
 /* Makes a directory, which other users may not read, and those above it. */
 static int dir_make(const char *path, struct error *e)
 {
@@ -43,10 +62,13 @@ static int dir_make(const char *path, struct error *e)
 		if (*at != '/')
 			continue;
 		*at = '\0';
-		mkdir(text, 0755); /* what fails shows below */
+		if (mkdir(text, 0755) == 0) /* what fails shows below */
+			parent_sync(text);
 		*at = '/';
 	}
-	if (mkdir(text, 0700) && errno != EEXIST)
+	if (mkdir(text, 0700) == 0)
+		parent_sync(text);
+	else if (errno != EEXIST)
 		return error_set(e, errno, "cannot make %s", path);
 	return 0;
 }

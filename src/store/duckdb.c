@@ -50,6 +50,16 @@ static int library_open(struct duckdb *api, const char *path, struct error *e)
 	return 0;
 }
 
+/* "v1.5.6" and the like. A version of another form is that of a build by hand. */
+static bool version_is_enough(const char *version)
+{
+	int major, minor;
+
+	if (sscanf(version, "v%d.%d", &major, &minor) != 2)
+		return true;
+	return major > 1 || (major == 1 && minor >= 5);
+}
+
 int duckdb_load(struct duckdb *api, const char *path, struct error *e)
 {
 	const char *missing = NULL;
@@ -64,8 +74,14 @@ int duckdb_load(struct duckdb *api, const char *path, struct error *e)
 	missing = api->name ? missing : #name;
 	DUCKDB_FUNCTIONS(F)
 #undef F
-	if (!missing)
+	if (!missing && version_is_enough(api->library_version()))
 		return 0;
+	if (!missing) {
+		error_say(e, ENOSYS, "cannot use DuckDB %s: 1.5 or a newer one is needed",
+			  api->library_version());
+		duckdb_unload(api);
+		return -ENOSYS;
+	}
 	duckdb_unload(api);
 	return error_say(e, ENOSYS, "cannot use DuckDB: it has no function duckdb_%s", missing);
 }

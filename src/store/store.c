@@ -93,6 +93,17 @@ int store_reopen(struct store *s, struct error *e)
 	return err;
 }
 
+/* Queries that follow each other without a pause must not keep the writer waiting. */
+static void opening_init(struct store *s)
+{
+	pthread_rwlockattr_t kind;
+
+	pthread_rwlockattr_init(&kind);
+	pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&s->opening, &kind);
+	pthread_rwlockattr_destroy(&kind);
+}
+
 int store_open(const char *path, const char *library, struct store **out, struct error *e)
 {
 	struct store *s = calloc(1, sizeof(*s));
@@ -100,7 +111,7 @@ int store_open(const char *path, const char *library, struct store **out, struct
 
 	if (!s)
 		return error_set(e, ENOMEM, "cannot open the store");
-	pthread_rwlock_init(&s->opening, NULL);
+	opening_init(s);
 	s->path = strdup(path);
 	err = s->path ? database_open(path, library, &s->db, e)
 		      : error_set(e, ENOMEM, "cannot open the store");

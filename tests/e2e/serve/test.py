@@ -212,12 +212,21 @@ def check_refusals(server, checks, sample):
             ("a cut gzip", 400, server.post(gzip.compress(sample)[:-9], Content_Encoding="gzip")),
             ("a gzip bomb", 413, server.post(bomb, Content_Encoding="gzip")),
             ("17 MB", 413, server.post(bytes(17 << 20))),
-            ("another host", 403, server.post(sample, Host="evil.example:80"))):
+            ("another host", 403, server.post(sample, Host="evil.example:80")),
+            ("another origin", 403, server.post(sample, Origin="http://evil.example")),
+            ("no origin", 403, server.post(sample, Origin="null")),
+            ("another site", 403, server.post(sample, **{"Sec-Fetch-Site": "cross-site"}))):
         checks.equal(f"refused: {name}", got[0], wanted)
         checks.equal(f"a status says why: {name}", got[1][:1] == b"\x08" and len(got[1]) > 4, True)
     checks.equal("a query with the name of another host",
                  server.ask("queries", "GET", "/api/services", headers={"Host": "evil.example"})[0],
                  403)
+    checks.equal("an origin of this host",
+                 server.post(b"", Origin="http://localhost:3000"), (200, b""))
+    checks.equal("a query of another site", server.ask(
+        "queries", "GET", "/api/services", headers={"Sec-Fetch-Site": "cross-site"})[0], 403)
+    checks.equal("a search with 65 tags", server.ask(
+        "queries", "GET", "/api/traces?service=x" + "&tag=a:b" * 65)[0], 400)
     checks.equal("a request without spans", server.post(b""), (200, b""))
     status, answer = server.post(sample)
     # partial_success { rejected_spans: 2, error_message: ... }
