@@ -10,8 +10,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/crc32c.h"
 #include "log/segment.h"
+
+#define RETRY_NS 1000000000u
 
 struct log {
 	pthread_mutex_t lock;
@@ -21,8 +24,11 @@ struct log {
 	struct segment_list segments; /* the last one is written */
 	struct segment last;
 	uint64_t end, synced, syncs, cut_bytes;
-	bool syncing; /* a thread syncs `last` without the lock: it must stay open */
-	int failed;   /* the error of a sync, after which none succeeds */
+	bool syncing;	   /* a thread syncs `last` without the lock: it must stay open */
+	int failed;	   /* the error of a sync, until there is a new segment */
+	uint64_t retry_ns; /* when a new segment may be tried */
+	/* entries between these positions may be lost: nobody is told that they are durable */
+	uint64_t lost_begin, lost_end;
 };
 
 /* The position behind the last whole entry of a segment. */
@@ -148,6 +154,38 @@ static int bytes_write(int fd, const void *data, size_t bytes, off_t *offset)
 	return 0;
 }
 
+/* With the lock held. What the kernel has of the segment is not known from here on. */
+static void failed_set(struct log *l, int err)
+{
+	l->failed = err;
+	l->retry_ns = clock_now_ns() + RETRY_NS;
+}
+
+/*
+ * With the lock held: leaves the segment that could not be synced or cut, once a second has passed,
+ * and begins a new one behind it. 0, or why the log cannot be written yet.
+ */
+static int failed_leave(struct log *l)
+{
+	uint64_t synced;
+
+	while (l->syncing)
+		pthread_cond_wait(&l->synced_more, &l->lock);
+	if (!l->failed)
+		return 0; /* another thread did it meanwhile */
+	if (clock_now_ns() < l->retry_ns)
+		return l->failed;
+	l->retry_ns = clock_now_ns() + RETRY_NS;
+	synced = l->synced;
+	if (segment_begin(l, l->end, NULL))
+		return l->failed;
+	if (!l->lost_end)
+		l->lost_begin = synced;
+	l->lost_end = l->end;
+	l->failed = 0;
+	return 0;
+}
+
 /* With the lock held: ends the segment, which is then durable, and begins the next one. */
 static int rotate(struct log *l)
 {
@@ -156,7 +194,7 @@ static int rotate(struct log *l)
 	if (l->last.begin + l->segment_bytes > l->end)
 		return 0; /* another thread did it meanwhile */
 	if (!l->failed && fdatasync(l->last.fd))
-		l->failed = -errno;
+		failed_set(l, -errno);
 	l->syncs++;
 	if (l->failed)
 		return l->failed;
@@ -179,7 +217,7 @@ static int entry_write(struct log *l, const struct log_part *parts, size_t count
 	for (size_t i = 0; i < count && !err; i++)
 		err = bytes_write(l->last.fd, parts[i].data, parts[i].bytes, &at);
 	if (err && ftruncate(l->last.fd, begin))
-		l->failed = err; /* nothing may follow a part of an entry that stays */
+		failed_set(l, err); /* nothing may follow a part of an entry that stays */
 	return err;
 }
 
@@ -194,7 +232,9 @@ int log_append(struct log *l, const struct log_part *parts, size_t count, uint64
 		bytes += parts[i].bytes;
 	}
 	pthread_mutex_lock(&l->lock);
-	if (l->end - l->last.begin >= l->segment_bytes)
+	if (l->failed)
+		err = failed_leave(l);
+	if (!err && l->end - l->last.begin >= l->segment_bytes)
 		err = rotate(l);
 	err = l->failed ? l->failed : err;
 	err = err ? err : entry_write(l, parts, count, bytes);
@@ -219,7 +259,7 @@ static void sync_for_all(struct log *l)
 	l->syncing = false;
 	l->syncs++;
 	if (err)
-		l->failed = err;
+		failed_set(l, err);
 	else
 		l->synced = end;
 	pthread_cond_broadcast(&l->synced_more);
@@ -237,6 +277,8 @@ int log_sync(struct log *l, uint64_t end)
 			sync_for_all(l);
 	}
 	err = l->synced < end ? l->failed : 0;
+	if (!err && end > l->lost_begin && end <= l->lost_end)
+		err = -EIO;
 	pthread_mutex_unlock(&l->lock);
 	return err;
 }
@@ -272,7 +314,8 @@ struct log_status log_status(struct log *l)
 				     .end = l->end,
 				     .synced = l->synced,
 				     .syncs = l->syncs,
-				     .cut_bytes = l->cut_bytes};
+				     .cut_bytes = l->cut_bytes,
+				     .failed = l->failed};
 	pthread_mutex_unlock(&l->lock);
 	return status;
 }

@@ -39,6 +39,7 @@ struct log_status {
 	uint64_t synced;    /* what lies before it is durable */
 	uint64_t syncs;	    /* fdatasync calls */
 	uint64_t cut_bytes; /* that opening cut from the end, behind the last whole entry */
+	int failed;	    /* why nothing can be written now, a negative errno; 0: it can */
 };
 
 /*
@@ -54,8 +55,9 @@ int log_open(int dir, const struct log_options *options, struct log **out, struc
 int log_append(struct log *l, const struct log_part *parts, size_t count, uint64_t *end);
 
 /*
- * Waits until everything before the position `end` is durable. If the kernel could not write, no
- * later call succeeds either: what is on the disk is then unknown until the log is opened again.
+ * Waits until everything before the position `end` is durable. If the kernel could not write, what
+ * is on the disk is unknown, and each call for these entries fails. After a second, log_append()
+ * begins a new segment behind them. Their positions may be synced or not: call this for each entry.
  */
 int log_sync(struct log *l, uint64_t end);
 

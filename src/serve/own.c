@@ -29,6 +29,8 @@ static void log_write(struct json *j, struct log *log, const struct counts *coun
 	json_u64(j, "cut_bytes", status.cut_bytes);
 	json_u64(j, "lost_bytes", atomic_load(&counts->log_lost_bytes));
 	json_u64(j, "entries_bad", atomic_load(&counts->entries_bad));
+	if (status.failed)
+		json_string(j, "error", strerrordesc_np(-status.failed));
 	json_object_end(j);
 }
 
@@ -44,7 +46,8 @@ static int status_answer(struct query *q)
 	char error[ERROR_TEXT_BYTES];
 	const struct counts *counts = q->source->counts;
 	uint64_t position = store_position(q->source->store);
-	uint64_t synced = log_status(q->source->log).synced;
+	const struct log_status log = log_status(q->source->log);
+	uint64_t synced = log.synced;
 	struct store_counts stored = {0};
 	int err = store_count(q->source->store, &stored, q->e);
 	struct json j;
@@ -54,7 +57,8 @@ static int status_answer(struct query *q)
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
 	json_string(&j, "state",
-		    err || *error	? "store failed"
+		    log.failed		? "log failed"
+		    : err || *error	? "store failed"
 		    : synced > position ? "loading"
 					: "ok");
 	received_write(&j, counts);

@@ -276,14 +276,10 @@ static void request_end(void *arg, struct MHD_Connection *connection, void **sta
 /* One sync for all that wait; then each of them is answered. */
 static void waiting_sync(struct receiver *r, struct request *waiting)
 {
-	uint64_t end = 0;
-	int err;
-
-	for (struct request *q = waiting; q; q = q->next)
-		end = q->end > end ? q->end : end;
-	err = log_sync(r->options.log, end);
 	while (waiting) {
 		struct request *q = waiting;
+		/* the first one syncs what all have appended; some of it may be lost */
+		int err = log_sync(r->options.log, q->end);
 
 		/* the request may be freed as soon as its connection is resumed */
 		waiting = q->next;

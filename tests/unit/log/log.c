@@ -221,6 +221,50 @@ TEST(threads_append_and_sync_at_once)
 	dir_drop(dir);
 }
 
+/* Stands for fdatasync() in the log. */
+static _Atomic int sync_error;
+int __real_fdatasync(int fd);
+int __wrap_fdatasync(int fd);
+
+int __wrap_fdatasync(int fd)
+{
+	if (!sync_error)
+		return __real_fdatasync(fd);
+	errno = sync_error;
+	return -1;
+}
+
+TEST(a_log_goes_on_in_a_new_segment_after_a_sync_failed)
+{
+	int dir = dir_make(), err;
+	struct log *l = open_log(dir, 0, 0);
+	const struct log_part part = {"x", 1};
+	uint64_t good, lost, later;
+
+	CHECK_EQ(log_append(l, &part, 1, &good), 0);
+	CHECK_EQ(log_sync(l, good), 0);
+	CHECK_EQ(log_append(l, &part, 1, &lost), 0);
+	sync_error = ENOSPC;
+	CHECK_EQ(log_sync(l, lost), -ENOSPC);
+	CHECK_EQ(log_status(l).failed, -ENOSPC);
+	CHECK_EQ(log_append(l, &part, 1, &later), -ENOSPC); /* at once */
+	sync_error = 0;
+	do {
+		err = log_append(l, &part, 1, &later);
+	} while (err == -ENOSPC);
+	CHECK_EQ(err, 0);
+	CHECK_EQ(log_sync(l, later), 0);
+	CHECK_EQ(log_sync(l, good), 0);
+	CHECK_EQ(log_sync(l, lost), -EIO); /* though its position is passed */
+	CHECK_EQ(log_status(l).failed, 0);
+	CHECK_EQ(log_status(l).synced, later);
+	CHECK_EQ(log_close(l), 0);
+	l = open_log(dir, 0, 0);
+	CHECK_EQ(log_status(l).end, later);
+	log_close(l);
+	dir_drop(dir);
+}
+
 TEST(old_segments_are_removed)
 {
 	int dir = dir_make();
