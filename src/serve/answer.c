@@ -27,8 +27,8 @@ void json_init_bytes(struct json *j, struct bytes *to)
 	json_init(j, &sink);
 }
 
-enum MHD_Result answer_send(struct MHD_Connection *connection, unsigned int status,
-			    const char *type, struct bytes *body)
+static enum MHD_Result response_queue(struct MHD_Connection *connection, unsigned int status,
+				      const char *type, struct bytes *body, const char *allowed)
 {
 	struct MHD_Response *response;
 	enum MHD_Result result;
@@ -48,10 +48,16 @@ enum MHD_Result answer_send(struct MHD_Connection *connection, unsigned int stat
 	if (status == MHD_HTTP_TOO_MANY_REQUESTS || status == MHD_HTTP_SERVICE_UNAVAILABLE)
 		MHD_add_response_header(response, "Retry-After", RETRY_AFTER);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, "Allow", "GET, POST");
+		MHD_add_response_header(response, "Allow", allowed);
 	result = MHD_queue_response(connection, status, response);
 	MHD_destroy_response(response);
 	return result;
+}
+
+enum MHD_Result answer_send(struct MHD_Connection *connection, unsigned int status,
+			    const char *type, struct bytes *body)
+{
+	return response_queue(connection, status, type, body, "POST");
 }
 
 enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
@@ -63,7 +69,7 @@ enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int stat
 	bytes_put_u8(&body, '\n');
 	if (body.failed)
 		bytes_free(&body);
-	return answer_send(connection, status, "text/plain; charset=utf-8", &body);
+	return response_queue(connection, status, "text/plain; charset=utf-8", &body, "GET, HEAD");
 }
 
 const char *request_header(struct MHD_Connection *connection, const char *name)

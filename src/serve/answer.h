@@ -12,13 +12,14 @@
 void json_init_bytes(struct json *j, struct bytes *to);
 
 /*
- * Answers with a body, which it takes over and leaves empty. Answers 429 and 503 ask to try again.
+ * Answers with a body, which it takes over and leaves empty. Answers 429 and 503 ask to try again;
+ * 405 says that POST is allowed.
  * MHD_NO if the connection is to be closed.
  */
 enum MHD_Result answer_send(struct MHD_Connection *connection, unsigned int status,
 			    const char *type, struct bytes *body);
 
-/* Answers with a line of text. */
+/* Answers a query with a line of text. */
 enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
 			    const char *text);
 
