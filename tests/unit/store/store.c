@@ -388,7 +388,7 @@ TEST(two_sides_of_a_call_may_have_one_id)
 	drop(s);
 }
 
-/* Spans of two programs by turns, one of which has a resource of 8 MB. */
+/* Spans of two programs, which are found by turns. One has a resource of 8 MB. */
 TEST(a_resource_is_stored_once_and_read_once)
 {
 	static const struct attribute words[] = {{.type = VALUE_STRING, .string = "-v"}};
@@ -412,8 +412,8 @@ TEST(a_resource_is_stored_once_and_read_once)
 	text[bytes] = '\0';
 	large[0].string = text;
 	for (size_t i = 0; i < 6000; i++) {
-		spans[i] = make(7, i + 1, "a");
-		spans[i].resource = &resources[i % 2];
+		spans[i] = make(7, i % 3000 * 2 + i / 3000 + 1, "a");
+		spans[i].resource = &resources[i / 3000];
 	}
 	append(s, spans, 6000);
 	CHECK(store_pending_bytes(s) < bytes);
