@@ -58,15 +58,21 @@ static __always_inline void sleeper_forget(struct thread_state *state)
 	state->called = CALLED_FORGOTTEN;
 }
 
-/* Whether no calls of the thread that gets the CPU are recorded now. */
-static __always_inline bool next_is_uncalled(struct task_struct *next, struct thread_state *state)
+/* Whether there may be threads whose calls are not recorded now. */
+static __always_inline bool some_are_uncalled(void)
 {
-	if (!next->pid || (*(volatile u32 *)&calls_on && !calls_raise()))
+	return !*(volatile u32 *)&calls_on || calls_raise();
+}
+
+/* Whether no calls of a thread are recorded now. Its state may be NULL, and is then looked up. */
+static __always_inline bool thread_is_uncalled(struct task_struct *task, struct thread_state *state)
+{
+	if (!task->pid || !some_are_uncalled())
 		return false;
 	if (!*(volatile u32 *)&calls_on)
 		return true;
 	if (!state)
-		state = state_known(next);
+		state = state_known(task);
 	return !state || !calls_are_followed(state);
 }
 
@@ -127,7 +133,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		switch_fill_mode(r, state, prev, followed);
 	else if (in && !followed)
 		r->state |= LEAVE_BEFORE_UNKNOWN;
-	if (next_is_uncalled(next, next_state))
+	if (thread_is_uncalled(next, next_state))
 		r->state |= LEAVE_NEXT_UNCALLED;
 	if (prev->pid && !in)
 		r->mode |= MODE_PREV_OUT;
@@ -245,13 +251,13 @@ static __always_inline void waking_fill_ended(struct record_waking *r, struct ta
 		r->context |= WAKE_OWN;
 }
 
-/* Where calls are not recorded: tells the addresses of a socket that ends a wait in an epoll. */
-static __noinline int waking_name_ended(struct task_struct *task)
+/* Tells the addresses of a socket that ends the wait of a thread without calls in an epoll. */
+static __noinline int waking_name_ended(struct task_struct *task, struct thread_state *state)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u64 address = 0; /* as a number, for the verifier */
 
-	if (*(volatile u32 *)&calls_on || ended_call_of(task, regs) != ENDED_EPOLL)
+	if (ended_call_of(task, regs) != ENDED_EPOLL || !thread_is_uncalled(task, state))
 		return 0;
 	bpf_probe_read_kernel(&address, sizeof(address), &task);
 	return ended_name(address, KERNEL_READ(regs, di));
@@ -271,7 +277,7 @@ static __noinline int waker_name(struct task_struct *waker)
 	u32 tid = waker->pid;
 	long n;
 
-	if (scope_host || !tid || state_in(state_of(waker)))
+	if (!tid || state_in(state_of(waker)))
 		return 0;
 	now = told_now(waker->start_time);
 	told = bpf_map_lookup_elem(&told_wakers, &tid);
@@ -312,8 +318,10 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 
 	if (!waking_is_wanted(task, state))
 		return 0;
-	waking_name_ended(task);
-	waker_name(waker);
+	if (some_are_uncalled())
+		waking_name_ended(task, state);
+	if (!scope_host)
+		waker_name(waker);
 	if (ring_reserve(&place, 1, RECORD_waking))
 		return 0;
 	r->head.kind = RECORD_waking;
@@ -323,7 +331,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	r->waker_tid = waker->pid; /* waker_fill_task() may know another number */
 	waking_fill_context(r, waker, task);
 	waking_fill_ended(r, task, waker);
-	if ((!*(volatile u32 *)&calls_on || calls_raise()) && task->on_rq)
+	if (some_are_uncalled() && task->on_rq)
 		r->context |= WAKE_QUEUED;
 	ring_publish(&place, r, 1);
 	return 0;
