@@ -24,3 +24,11 @@ void missing_list(const struct capture_feature *features, size_t count, char *li
 			names_join(list, size, f->name);
 	}
 }
+
+void missing_of(const struct capture *c, char *list, size_t size)
+{
+	size_t count;
+	const struct capture_feature *features = capture_features(c, &count);
+
+	missing_list(features, count, list, size);
+}

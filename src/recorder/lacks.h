@@ -12,4 +12,7 @@
  */
 void missing_list(const struct capture_feature *features, size_t count, char *list, size_t size);
 
+/* The same of an attached capture. */
+void missing_of(const struct capture *c, char *list, size_t size);
+
 #endif

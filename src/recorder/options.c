@@ -51,3 +51,10 @@ u64 recorder_settle_capabilities(const struct recorder_options *o, const struct 
 {
 	return o->settle && !owner ? capabilities_for(AT_FDCWD, ".") : 0;
 }
+
+enum capture_detail recorder_own_detail(const struct recorder_options *o)
+{
+	if (o->detail_scope_count)
+		return CAPTURE_DETAIL_SCOPES;
+	return o->no_calls ? CAPTURE_DETAIL_WAITS : CAPTURE_DETAIL_CALLS;
+}

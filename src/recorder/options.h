@@ -8,6 +8,9 @@
 /* What capture is told of the options of a recording. It borrows their pointers. */
 struct capture_options recorder_capture_options(const struct recorder_options *o);
 
+/* The level of detail with which the recording begins. */
+enum capture_detail recorder_own_detail(const struct recorder_options *o);
+
 /* The capabilities that root needs to write into another user's directory, and to chown. */
 u64 recorder_directory_capabilities(const struct recording_hold *hold,
 				    const struct chunk_owner *owner);

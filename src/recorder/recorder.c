@@ -39,10 +39,8 @@ struct recorder {
 	struct recorder_options options;
 	struct capture *capture;
 	struct chunking chunks;
-	struct retainer *retainer;    /* with options.keep */
-	struct error retention_error; /* the last one that was printed */
-	u64 retained;		      /* number of sealed chunks when the retainer was last woken */
-	struct control *control;      /* for `fathom rotate` and `fathom snapshot` */
+	struct retainer *retainer; /* with options.keep */
+	struct control *control;   /* for `fathom rotate` and `fathom snapshot` */
 	struct costs costs;
 	struct budget budget;
 	struct flight *flight; /* of a flight recorder, which opens a chunk only on request */
@@ -251,18 +249,6 @@ static bool rotation_due(const struct recorder *r, u64 now)
 	       (limits->bytes && chunking_bytes(&r->chunks) >= limits->bytes);
 }
 
-/* The recording goes on if nothing can be deleted. Prints each reason once. */
-static void retention_report(struct recorder *r)
-{
-	struct error e = {0};
-
-	if (!r->retainer || !retainer_check(r->retainer, &e))
-		return;
-	if (strcmp(e.text, r->retention_error.text) != 0)
-		fprintf(stderr, "fathom: --keep cannot delete old chunks: %s\n", e.text);
-	r->retention_error = e;
-}
-
 /*
  * Wakes the retainer for each sealed chunk: within its interval of a second, a busy host can write
  * more beyond the limit than the disk has room for.
@@ -271,11 +257,13 @@ static void retention_follow(struct recorder *r)
 {
 	struct chunking_counts counts;
 
-	if (!r->retainer || !r->options.keep.bytes)
+	if (!r->retainer)
 		return;
-	chunking_counts(&r->chunks, &counts);
-	if (counts.chunks != r->retained && retainer_wake(r->retainer))
-		r->retained = counts.chunks;
+	if (r->options.keep.bytes) {
+		chunking_counts(&r->chunks, &counts);
+		retainer_follow(r->retainer, counts.chunks);
+	}
+	retainer_report(r->retainer);
 }
 
 int recorder_step(struct recorder *r, struct error *e)
@@ -307,7 +295,6 @@ int recorder_step(struct recorder *r, struct error *e)
 	    now > LATENESS_NS)
 		err = flush(r, now, e);
 	retention_follow(r);
-	retention_report(r);
 	return err;
 }
 
@@ -372,16 +359,6 @@ static int directory_open(struct recorder *r, struct error *e)
 			    r->flight ? "snapshot" : "rotate", e);
 }
 
-/* Finds the missing tracepoints and the filters, which each chunk lists. */
-static void lacks_find(struct recorder *r)
-{
-	size_t count;
-	const struct capture_feature *features = capture_features(r->capture, &count);
-
-	missing_list(features, count, r->missing, sizeof(r->missing));
-	r->filters = capture_filters(r->capture);
-}
-
 /* Without -o the directory is a new one, in which nothing can be deleted. */
 static int first_chunk_begin(struct recorder *r, struct error *e)
 {
@@ -390,13 +367,6 @@ static int first_chunk_begin(struct recorder *r, struct error *e)
 	if (!err || r->options.settle || !room_make(r, err, e))
 		return err;
 	return chunking_begin(&r->chunks, r->begin_ns, e);
-}
-
-static enum capture_detail own_detail(const struct recorder_options *o)
-{
-	if (o->detail_scope_count)
-		return CAPTURE_DETAIL_SCOPES;
-	return o->no_calls ? CAPTURE_DETAIL_WAITS : CAPTURE_DETAIL_CALLS;
 }
 
 static int capture_begin(struct recorder *r, struct error *e)
@@ -415,8 +385,10 @@ static int capture_begin(struct recorder *r, struct error *e)
 	if (!err)
 		err = capture_attach(r->capture, e);
 	if (!err)
-		lacks_find(r);
-	r->detail = detail_of(r->capture, own_detail(o), !o->no_bytes);
+		missing_of(r->capture, r->missing, sizeof(r->missing));
+	if (!err)
+		r->filters = capture_filters(r->capture);
+	r->detail = detail_of(r->capture, recorder_own_detail(o), !o->no_bytes);
 	detail_windows(&r->detail, o->calls_ns, o->calls_every_ns);
 	budget_begin(&r->budget, o->budget_ppm, &r->detail, host_clock_now_ns());
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();

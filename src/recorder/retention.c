@@ -45,6 +45,10 @@ struct retainer {
 	bool used;	    /* this round has mapped a chunk, which takes memory */
 	u64 keep_bytes;
 	bool behind_reported;
+
+	/* of the recorder's thread */
+	struct error printed; /* the last one that was printed */
+	u64 sealed;	      /* chunks, when the thread was last woken */
 };
 
 /* ---- the checkpoint ---- */
@@ -258,7 +262,8 @@ int retainer_open(struct retainer **retainer, const struct retainer_options *o, 
 	return 0;
 }
 
-int retainer_check(struct retainer *r, struct error *e)
+/* 0, or the error of the last round. Never waits. */
+static int retainer_check(struct retainer *r, struct error *e)
 {
 	int err;
 
@@ -271,7 +276,7 @@ int retainer_check(struct retainer *r, struct error *e)
 	return err;
 }
 
-bool retainer_wake(struct retainer *r)
+static bool retainer_wake(struct retainer *r)
 {
 	if (pthread_mutex_trylock(&r->lock))
 		return false;
@@ -279,6 +284,23 @@ bool retainer_wake(struct retainer *r)
 	pthread_cond_signal(&r->wake);
 	pthread_mutex_unlock(&r->lock);
 	return true;
+}
+
+void retainer_follow(struct retainer *r, u64 sealed)
+{
+	if (sealed != r->sealed && retainer_wake(r))
+		r->sealed = sealed;
+}
+
+void retainer_report(struct retainer *r)
+{
+	struct error e = {0};
+
+	if (!retainer_check(r, &e))
+		return;
+	if (strcmp(e.text, r->printed.text) != 0)
+		fprintf(stderr, "fathom: --keep cannot delete old chunks: %s\n", e.text);
+	r->printed = e;
 }
 
 bool retainer_make_room(struct retainer *r)

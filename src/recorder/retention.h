@@ -25,14 +25,14 @@ struct retainer_options {
 int retainer_open(struct retainer **retainer, const struct retainer_options *options,
 		  struct error *e);
 
-/* 0, or the error (a negative errno and its causes) of the last attempt to delete. Never waits. */
-int retainer_check(struct retainer *retainer, struct error *e);
-
 /*
- * A chunk was sealed: the thread applies the limits soon, not only at the next second. Never waits.
- * False if the thread could not be notified now.
+ * Tells how many chunks were sealed so far. After another one the thread applies the limits soon,
+ * not only at the next second. Never waits.
  */
-bool retainer_wake(struct retainer *retainer);
+void retainer_follow(struct retainer *retainer, u64 sealed);
+
+/* Prints why chunks cannot be deleted, each reason once: the recording goes on. Never waits. */
+void retainer_report(struct retainer *retainer);
 
 /*
  * The disk is full: applies the limits, and waits until that is done, for ten seconds at most. True

@@ -16,9 +16,8 @@
 #include "base/thread.h"
 #include "base/vec.h"
 #include "capture/kernel/kernel.h"
-#include "capture/stack/jit_file.h"
+#include "capture/stack/jit_look.h"
 #include "proc/look.h"
-#include "proc/perf_map.h"
 
 #define PROCESSES_MAX 1024
 #define CODE_MAX 1024	  /* mappings of a process; when there are more, all are forgotten */
@@ -31,11 +30,6 @@
 
 struct code {
 	u64 begin, end;
-};
-
-struct ask {
-	u64 address;
-	u64 time_ns; /* of the first stack with it */
 };
 
 /* A function that was told. */
@@ -102,48 +96,7 @@ static void names_free(struct jit_names *j)
 	free(j);
 }
 
-/* ---- what a look finds ---- */
-
-struct found {
-	u64 begin, end;
-	u16 bytes; /* of the name; 0: nothing was found */
-	char name[PERF_MAP_NAME_MAX];
-};
-
-/* A look at a file, which belongs to the thread alone. */
-struct look {
-	u32 pid;
-	bool search, changed;
-	int err;
-	struct jit_file file;
-	VEC(struct ask) asks;	/* by address */
-	VEC(u64) addresses;	/* the same addresses */
-	struct found **results; /* by ask; NULL: none */
-};
-
-static void look_free(struct look *l)
-{
-	for (size_t i = 0; l->results && i < l->asks.count; i++)
-		free(l->results[i]);
-	free(l->results);
-	vec_free(&l->asks);
-	vec_free(&l->addresses);
-}
-
-static void result_take(void *arg, size_t index, const struct perf_map_line *line)
-{
-	struct look *l = arg;
-	struct found *f = l->results[index];
-
-	if (!f)
-		f = l->results[index] = calloc(1, sizeof(*f));
-	if (!f)
-		return;
-	f->begin = line->begin;
-	f->end = line->end;
-	f->bytes = (u16)line->name_bytes;
-	memcpy(f->name, line->name, line->name_bytes);
-}
+/* ---- a look ---- */
 
 static int ask_compare(const void *a, const void *b)
 {
@@ -173,20 +126,6 @@ static int look_begin(struct look *l, struct jit_process *p)
 		err = vec_push(&l->addresses, l->asks.data[i].address);
 	l->results = calloc(l->asks.count + 1, sizeof(*l->results));
 	return err ? err : l->results ? 0 : -ENOMEM;
-}
-
-/* Finds the file, and reads it if it can have an answer. */
-static void look_do(struct look *l)
-{
-	const struct perf_map_search search = {l->addresses.data, l->addresses.count, result_take,
-					       l};
-
-	l->err = jit_file_find(&l->file, l->pid);
-	if (l->err || !l->search)
-		return;
-	l->changed |= jit_file_changed(&l->file);
-	if (l->changed)
-		(void)perf_map_read(l->file.fd, &search);
 }
 
 /* ---- what is told ---- */
