@@ -32,6 +32,12 @@ static void sleep_ns(long long ns)
 	nanosleep(&t, NULL);
 }
 
+/* Who has just released a lock would take it again before a waiter has woken. */
+static void leave_to_others(void)
+{
+	sleep_ns(TURN_NS / 10);
+}
+
 /* ---- locks ---- */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -80,29 +86,37 @@ static void monitor_turn(void)
 
 static void *mutex_thread(void *arg)
 {
-	while (now() < end_ns)
+	while (now() < end_ns) {
 		mutex_turn();
+		leave_to_others();
+	}
 	return arg;
 }
 
 static void *rwlock_thread(void *arg)
 {
-	while (now() < end_ns)
+	while (now() < end_ns) {
 		rwlock_turn();
+		leave_to_others();
+	}
 	return arg;
 }
 
 static void *semaphore_thread(void *arg)
 {
-	while (now() < end_ns)
+	while (now() < end_ns) {
 		semaphore_turn();
+		leave_to_others();
+	}
 	return arg;
 }
 
 static void *monitor_thread(void *arg)
 {
-	while (now() < end_ns)
+	while (now() < end_ns) {
 		monitor_turn();
+		leave_to_others();
+	}
 	return arg;
 }
 

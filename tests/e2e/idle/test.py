@@ -284,7 +284,7 @@ def a_server_behind_a_proxy_takes_what_strace_says():
     check(key in rows, f"{key} is a peer: {list(rows)}")
     print(f"# {rows[key]['total_ns']} ns by fathom, {took_ns:.0f} by strace: {rows[key]['time']}")
     check(abs(rows[key]["total_ns"] - took_ns) < 0.02 * took_ns, f"{key} took {took_ns} ns: {rows}")
-    check(took_ns >= 1e9 * REQUESTS * DELAY_S, f"strace saw all: {waits}")
+    check(took_ns >= 0.9e9 * REQUESTS * DELAY_S, f"strace saw all: {waits}")
     idle = [row["time"]["network_ns"] for name, row in rows.items() if name != key]
     check(sum(idle) < 0.02 * took_ns, f"clients are not waited for: {rows}")
 

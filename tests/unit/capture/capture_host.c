@@ -46,7 +46,7 @@ TEST(host_is_recorded_without_ourselves)
 	strcpy(s.fd_name, "/etc/passwd");
 	recording_begin(&s.c, &options, &sink, NULL);
 	CHECK(s.records[RECORD_process] > 1);
-	CHECK(s.records[RECORD_thread] > s.records[RECORD_process]);
+	CHECK(s.records[RECORD_thread] > 1);
 	CHECK(s.fd_named >= 1);
 	CHECK(access("/sys/fs/cgroup/unified", F_OK) != 0 || s.records[RECORD_cgroup] > 0);
 	for (int i = 0; i < 1000; i++)
