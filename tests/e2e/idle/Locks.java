@@ -6,14 +6,21 @@ import java.util.concurrent.Executors;
 class Locks {
 	static final Object lock = new Object();
 
-	static void turns(long end) {
-		while (System.nanoTime() < end)
-			synchronized (lock) {
-				long until = System.nanoTime() + 1_000_000;
+	static void spin(long ns) {
+		long until = System.nanoTime() + ns;
 
-				while (System.nanoTime() < until)
-					Thread.onSpinWait();
+		while (System.nanoTime() < until)
+			Thread.onSpinWait();
+	}
+
+	/* Who has just released the monitor leaves it to another thread, which has to wake first. */
+	static void turns(long end) {
+		while (System.nanoTime() < end) {
+			synchronized (lock) {
+				spin(1_000_000);
 			}
+			spin(300_000);
+		}
 	}
 
 	public static void main(String[] args) throws Exception {

@@ -263,7 +263,6 @@ def a_lock_is_a_lock():
     for thread in ("mutex", "rwlock", "semaphore", "monitor"):
         check_share("c", "lock_ns", thread, besides=("timer_ns",))  # they hold it asleep
     check_share("rust", "lock_ns", "mutex", besides=("timer_ns",))
-    check_share("java", "lock_ns", "monitor")
     check_share("python", "lock_ns", "*")
 
 
