@@ -18,16 +18,18 @@ LAW_OF = os.path.abspath(sys.argv[2])
 tests = harness.Tests()
 before = harness.programs_left(set())
 
-# Calls getppid() ten times, counts them in a file that others can map, and sleeps a little.
+# Calls getppid() ten times, counts them in a file that others can map, and sleeps a little. A child
+# stays on its CPU: a thread would leave the first one waiting for the interpreter's lock. Both end
+# with the recorder.
 LOAD = """
-import mmap, os, struct, sys, threading, time
+import ctypes, mmap, os, struct, sys, time
 counter = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 8)
-def busy():
-    while not os.path.exists(sys.argv[2]):
-        sum(range(20000))
-threading.Thread(target=busy).start()
+stays = os.fork() == 0
+ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG
+while stays and not os.path.exists(sys.argv[2]):
+    sum(range(20000))
 n = 0
-while not os.path.exists(sys.argv[2]):
+while not stays and not os.path.exists(sys.argv[2]):
     for _ in range(10):
         os.getppid()
         n += 1
