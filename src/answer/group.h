@@ -20,5 +20,7 @@ int row_own(struct rows *rows, struct row *row);
 /* Adds one duration with its time split, or a sum of many. 0 or -ENOMEM. */
 int group_add(struct group *g, const struct split *split, u64 duration_ns, bool error);
 int group_add_sum(struct group *g, const struct sum *sum);
+/* Adds time alone, of what is counted elsewhere. */
+void group_add_time(struct group *g, const struct split *split);
 
 #endif

@@ -141,6 +141,7 @@ struct filling {
 	bool parts; /* each part of time is a row of its own */
 	struct filter_use filter;
 	bool peers;		/* connections are counted */
+	bool files;		/* they, or files, are told apart, or some are left out */
 	struct map connections; /* hash of a row and a connection -> PRESENT */
 	struct map reused;	/* pids that several processes had -> PRESENT */
 	struct key_value values[2];
@@ -296,7 +297,13 @@ static int sum_add(struct filling *f, struct subject *s)
 		g->row.absent &= ~(unsigned int)ROW_NO_ERRORS;
 	if (!err && g)
 		err = connection_count(f, g, s->sum);
-	return err || !g ? err : group_add_sum(g, s->sum);
+	if (err || !g)
+		return err;
+	if (s->kind == OF_CALL && s->sum->key & SUM_CALL_OTHER && !f->files)
+		group_add_time(g, &s->sum->split);
+	else
+		return group_add_sum(g, s->sum);
+	return 0;
 }
 
 /* Counts a wait in the row of its part, which has its time already. */
@@ -489,6 +496,7 @@ static int groups_fill(struct rows *out, const struct partial *p, const struct g
 			    .by = by,
 			    .parts = has_key(by, "cause"),
 			    .peers = has_key(by, "peer"),
+			    .files = grouping_sums(by).by & SUM_BY_FILE,
 			    .filter = {.filter = &by->filter}};
 	int err = grouping_sums(by).by & SUM_BY_PROCESS ? reused_find(&f, p) : 0;
 

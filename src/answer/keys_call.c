@@ -62,6 +62,8 @@ bool key_tell_file(const struct subject *s, struct key_value *value)
 		value->text = query_sole_path(s->p, s->sum->pid, file);
 	if (value->text)
 		return true;
+	if (file_is_of_fd(file)) /* nobody knows what the descriptor stood for */
+		return false;
 	value->text = value->buffer;
 	if (!file_name(value->buffer, sizeof(value->buffer), file))
 		snprintf(value->buffer, sizeof(value->buffer), "%s:[%llu]",

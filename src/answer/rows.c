@@ -108,6 +108,12 @@ const char *row_errno_name(const struct row_errno *e)
 	return name ? name : "error";
 }
 
+void group_add_time(struct group *g, const struct split *split)
+{
+	g->row.total_ns += (u64)split_total(split);
+	split_add(&g->row.time, split);
+}
+
 int group_add_sum(struct group *g, const struct sum *sum)
 {
 	g->row.count += sum->count;

@@ -63,12 +63,17 @@ static void syscall_sums(struct partial *p, const struct life *l, const struct l
 				.begin_ns = v->begin_ns};
 	struct sum_one one = {.duration_ns = v->end_ns - v->begin_ns,
 			      .idle = work_is_assumed(v->work) ? &v->idle : NULL};
+	int native = compat ? syscall_native(c->nr) : c->nr;
+	struct other_end other;
 
+	if (!compat && syscall_other_end(native, c->file.kind, &other)) {
+		call.other = &other;
+		call.other_fd = (s32)args[other.argument];
+	}
 	if (call_details_take(p, l->tid, call_began_ns(c), &detail))
 		call.detail = &detail;
 	if (c->result > 0)
-		sum_one_moves(&one, syscall_moves(compat ? syscall_native(c->nr) : c->nr),
-			      (u64)c->result);
+		sum_one_moves(&one, syscall_moves(native), (u64)c->result);
 	partial_failed(p, call_sums_add(p, &call, v->plain ? NULL : &v->split, &one));
 }
 

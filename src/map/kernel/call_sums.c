@@ -59,6 +59,37 @@ static int sum_of_call(struct partial *p, const struct call_sum *call, struct su
 	return file_of_sum(p, &use, of);
 }
 
+/* Takes from `split` what the other file is waited for. */
+static struct split split_of_other(const struct other_end *end, struct split *split)
+{
+	static const enum split_part parts[] = {SPLIT_disk, SPLIT_fault};
+	struct split own = {0};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && end->waits; i++) {
+		own.ns[parts[i]] = split->ns[parts[i]];
+		split->ns[parts[i]] = 0;
+	}
+	return own;
+}
+
+/* Counts a call for its other file. `split`: its time, of which its first file keeps the rest. */
+static int other_add(struct partial *p, const struct call_sum *call, struct split *split,
+		     const struct sum_one *one)
+{
+	const struct file_use use = {FILE_OF_FD, call->pid, call->other_fd, call->begin_ns};
+	struct sum_one other = {.duration_ns = one->duration_ns};
+	struct split own = split_of_other(call->other, split);
+	struct sum_of of = {.key = SUM_CALL_OTHER};
+	int err = file_of_sum(p, &use, &of);
+
+	if (err)
+		return err;
+	of.key |= sums_tell(p, SUM_BY_CALL) ? call->key : 0;
+	of.pid = sums_tell(p, SUM_BY_PROCESS) ? call->pid : 0;
+	sum_one_moves(&other, call->other->moves, one->read_bytes + one->written_bytes);
+	return sums_add(&p->calls, &of, &own, &other);
+}
+
 int call_sums_add(struct partial *p, const struct call_sum *call, const struct split *split,
 		  struct sum_one *one)
 {
@@ -71,6 +102,16 @@ int call_sums_add(struct partial *p, const struct call_sum *call, const struct s
 	if (err)
 		return err;
 	one->error = syscall_result_is_error(call->error);
+	if (call->other && !one->error && sums_tell(p, SUM_BY_FILE)) {
+		struct split rest = {0};
+
+		if (split)
+			rest = *split;
+		else
+			rest.ns[SPLIT_kernel] = (s64)one->duration_ns;
+		err = other_add(p, call, &rest, one);
+		return err ? err : sums_add(&p->calls, &of, &rest, one);
+	}
 	if (!split)
 		return sums_add_part(&p->calls, &of, SPLIT_kernel, one);
 	return sums_add(&p->calls, &of, split, one);
@@ -148,6 +189,19 @@ static bool wait_is_for_lock(const struct life_wait *w)
 	return nr == SYSCALL_NR_futex || nr == SYSCALL_NR_futex_wait;
 }
 
+/*
+ * Whether it is for the other file of its call, which only the end of the call tells: its time is
+ * counted with the call.
+ */
+static bool wait_is_of_other(const struct life_wait *w)
+{
+	int nr = w->mode & MODE_COMPAT ? syscall_native(w->nr) : w->nr;
+	struct other_end end;
+
+	return w->visit_ns && (w->part == SPLIT_disk || w->part == SPLIT_fault) &&
+	       syscall_other_end(nr, w->file.kind, &end) && end.waits;
+}
+
 static int sum_of_wait(struct partial *p, const struct life *l, const struct life_wait *w,
 		       struct sum_of *of)
 {
@@ -162,7 +216,7 @@ static int sum_of_wait(struct partial *p, const struct life *l, const struct lif
 		of->file.key = sums_tell(p, SUM_BY_FILE) ? w->arg0 : 0;
 		return 0;
 	}
-	return in_call ? file_of_sum(p, &use, of) : 0;
+	return in_call && !wait_is_of_other(w) ? file_of_sum(p, &use, of) : 0;
 }
 
 /*

@@ -5,7 +5,9 @@
  * what a key leaves out is 0. So all rows of an answer add up to the same time.
  *
  *   partial.calls       system calls and requests to io_uring. Key: SUM_CALL_* and, from bit 32 on,
- *                       the errno with which they failed
+ *                       the errno with which they failed. A call that moves data between two files
+ *                       is counted for both, for the other one with SUM_CALL_OTHER, and has its
+ *                       time once
  *   partial.call_waits  the same, for sleeps in calls whose begin is not known
  *   partial.waits       waits. Key: the part of time in bits 0-7 (with SUM_WAIT_IDLE until a
  *                       partial is finished), the call as above from bit 8 on,
@@ -44,6 +46,11 @@ struct sum_choice {
 #define SUM_CALL_URING (1ull << 17)  /* the number is IORING_OP_* */
 #define SUM_CALL_NONE (1ull << 18)   /* a wait in no call */
 #define SUM_CALL_MASK ((1ull << 19) - 1)
+/*
+ * Behind the mask: the other file of a call that is counted with its first one. It has the waits
+ * that are its own; where files are not told apart, it is no call.
+ */
+#define SUM_CALL_OTHER (1ull << 19)
 #define SUM_ERROR_SHIFT 32
 
 #define SUM_WAIT_PART_MASK 0xffull
@@ -100,6 +107,8 @@ struct call_sum {
 	s32 fd; /* the descriptor of the file; -1: none, or not known */
 	u64 begin_ns;
 	const struct call_detail *detail; /* the path or peer that it names; NULL: none */
+	const struct other_end *other;	  /* its other file; NULL: it has none */
+	s32 other_fd;
 };
 
 /* The descriptor that a call works on, by its first `known` arguments; -1: none of these. */

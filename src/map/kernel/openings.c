@@ -160,7 +160,8 @@ static int named_of(struct partial *p, const struct file_use *use, struct openin
 	if (err)
 		return err;
 	*known = at.force != FD_GONE;
-	if (at.force == FD_TOLD && !same_file(&at.fact->file, &use->file))
+	if (at.force == FD_TOLD && !file_is_of_fd(&use->file) &&
+	    !same_file(&at.fact->file, &use->file))
 		*known = false; /* what was opened since was not told */
 	if (!*known)
 		return 0;
@@ -327,6 +328,8 @@ const char *opening_path(const struct partial *p, const struct sum *sum)
 	q.tid = q.pid = o->pid;
 	q.fd = o->fd;
 	q.time_ns = o->first_ns;
+	if (file_is_of_fd(&q.file))
+		q.file.kind = 0;
 	return query_fd_told(p, &q);
 }
 

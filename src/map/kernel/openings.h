@@ -65,6 +65,17 @@ struct file_use {
 /* Sets file and opening of the sum that the use counts for. 0 or -ENOMEM. */
 int opening_of(struct partial *p, const struct file_use *use, struct sum_of *of);
 
+/*
+ * A file of which only the descriptor is known, at a call: use.file of opening_of(), and the file
+ * of its sum. It counts for the name that the descriptor had.
+ */
+#define FILE_OF_FD ((struct file_ref){.kind = FILE_KIND_other})
+
+static inline bool file_is_of_fd(const struct file_ref *file)
+{
+	return file->kind == FILE_KIND_other && !file->key && !file->dev;
+}
+
 /* The same of a use that names its path or peer itself. 0 or -ENOMEM. */
 int opening_named(struct partial *p, const struct file_use *use, const struct call_detail *detail,
 		  struct sum_of *of);

@@ -312,11 +312,46 @@ def two_files_of_a_call_and_peers_in_two_namespaces():
     for second in (f"<{folder}/a> -> <{folder}/c>", f"<{folder}/c> -> <{folder}/d>",
                    f"> from <{folder}/a>", f"> to <{folder}/b>"):
         check(second in text, f"{second} in the text")
+    files = {row["key"]: row for row in fathom.report(recording, "file")["rows"]}
+    equal([files[f"{folder}/{name}"][way] for name in "ab" for way in ("read_bytes", "written_bytes")],
+          [60, 100, 0, 60], "bytes of the two files")
+    calls = {row["key"]: row["count"] for row in fathom.report(recording, "syscall")["rows"]}
+    equal([calls[name] for name in ("sendfile", "splice", "copy_file_range")], [1, 1, 1], "calls")
     peers = [row for row in fathom.report(recording, "peer")["rows"]
              if row["key"] == "127.0.0.1:5310"]
     equal(len({row["network_namespace"] for row in peers}), 2, f"namespaces of {peers}")
     equal(len(peers), 2, f"rows of one address in two namespaces: {peers}")
 
+
+@tests.add
+def the_file_that_sendfile_reads_has_its_waits():
+    recording, folder = record("source", SOURCE)
+    sends = spans(recording, "sendfile")
+    waited = sum(span["time"]["disk_ns"] for span in sends)
+    files = {row["key"]: row for row in fathom.report(recording, "file")["rows"]}
+    source = files[f"{folder}/source"]
+    equal(source["read_bytes"], 8 << 20, "bytes that were read")
+    check(waited > 0, "sendfile waited for no disk")
+    check(source["time"]["disk_ns"] >= waited, f"disk of the source {source}, of the calls {waited}")
+    equal(sum(row["time"]["disk_ns"] for key, row in files.items() if key.startswith("socket:")), 0,
+          "disk of sockets")
+    whole = sum(row["total_ns"] for row in fathom.report(recording, "syscall")["rows"]
+                if row["key"] == "sendfile")
+    equal(whole, sum(sum(span["time"].values()) for span in sends), "all time of the calls")
+
+
+SOURCE = """
+import os, socket, threading
+fd = os.open("source", os.O_CREAT | os.O_RDWR); os.write(fd, os.urandom(8 << 20)); os.fsync(fd)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED); os.lseek(fd, 0, 0)
+left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+def sink():
+    while right.recv(1 << 20): pass
+thread = threading.Thread(target=sink); thread.start()
+os.close(fd); fd = os.open("source", os.O_RDONLY)
+while os.sendfile(left.fileno(), fd, None, 4 << 20): pass
+left.close(); thread.join()
+"""
 
 TWO = """
 import ctypes, fcntl, os, socket, struct

@@ -20,6 +20,7 @@
 #define CALL_READ 0
 #define CALL_STAT 4
 #define CALL_SENDTO 44
+#define CALL_COPY_FILE_RANGE 326
 
 union any_record {
 	struct record_head head;
@@ -131,6 +132,21 @@ static void reads(struct world *w, int process)
 	w->files_truth[w->names[process][fd] - 1]++;
 }
 
+/* One call reads one descriptor and writes another. */
+static void copies_range(struct world *w, int process)
+{
+	int from = (int)chance(w, FDS), to = (int)chance(w, FDS);
+	struct file_ref file = {.key = w->inodes[process][from], .kind = FILE_KIND_regular};
+
+	if (!w->names[process][from] || !w->names[process][to])
+		return;
+	calls(w, process, file, 3 + (u64)from);
+	w->records.data[w->records.count - 1].syscall.nr = CALL_COPY_FILE_RANGE;
+	w->records.data[w->records.count - 1].syscall.arg2 = 3 + (u64)to;
+	w->files_truth[w->names[process][from] - 1]++;
+	w->files_truth[w->names[process][to] - 1]++;
+}
+
 static void sends(struct world *w, int process)
 {
 	int s = (int)chance(w, SOCKETS);
@@ -226,9 +242,9 @@ static void ends(struct world *w, int process)
 static void world_make(struct world *w, u64 seed, int steps)
 {
 	static void (*const does[])(struct world *, int) = {
-		opens, opens, opens, copies, closes,   closes,	reads, reads,
-		reads, reads, reads, reads,  sends,    sends,	sends, connects,
-		forks, ends,  stats, stats,  sends_to, sends_to};
+		opens, opens, opens, copies, closes,   closes,	 reads,	       reads,
+		reads, reads, reads, reads,  sends,    sends,	 sends,	       connects,
+		forks, ends,  stats, stats,  sends_to, sends_to, copies_range, copies_range};
 
 	*w = (struct world){.random = seed, .now = 1000, .alive[0] = true};
 	for (int fd = 0; fd < FDS; fd += 2) {
