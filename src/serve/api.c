@@ -156,7 +156,8 @@ static enum MHD_Result query_take(void *arg, struct MHD_Connection *connection, 
 
 int api_start(int fd, const struct api_source *source, struct api **out)
 {
-	static const struct route *const tables[] = {own_routes, jaeger_routes, NULL};
+	static const struct route *const tables[] = {own_routes, jaeger_routes, metrics_routes,
+						     NULL};
 	struct api *a = calloc(1, sizeof(*a));
 
 	if (!a) {

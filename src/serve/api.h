@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "log/log.h"
 #include "serve/counts.h"
+#include "serve/tally.h"
 #include "store/store.h"
 
 struct api;
@@ -15,6 +16,7 @@ struct api_source {
 	struct log *log;
 	struct store *store;
 	struct counts *counts;
+	struct tally *tally;
 };
 
 /* Takes over the listening socket, also on failure. */

@@ -58,6 +58,18 @@ static int body_decode(struct loader *l, enum entry_kind kind)
 	return otlp_decode(l->body.data, l->body.count, &l->pool, &l->batch, NULL);
 }
 
+static void appended_tell(struct loader *l)
+{
+	for (size_t i = 0; i < WATCHES_MAX && l->options.watches[i].appended; i++)
+		l->options.watches[i].appended(l->options.watches[i].arg, &l->batch);
+}
+
+static void settled_tell(struct loader *l, bool is_stored)
+{
+	for (size_t i = 0; i < WATCHES_MAX && l->options.watches[i].settled; i++)
+		l->options.watches[i].settled(l->options.watches[i].arg, is_stored);
+}
+
 static int entry_store(struct loader *l, const struct log_entry *entry, struct error *e)
 {
 	enum entry_kind kind;
@@ -74,7 +86,10 @@ static int entry_store(struct loader *l, const struct log_entry *entry, struct e
 		return 0;
 	}
 	l->spans += l->batch.count;
-	return store_append(l->store, &l->batch, e);
+	err = store_append(l->store, &l->batch, e);
+	if (!err)
+		appended_tell(l);
+	return err;
 }
 
 static int file_write(int fd, const unsigned char *at, size_t bytes)
@@ -120,6 +135,7 @@ static int batch_commit(struct loader *l, struct error *e)
 	if (err)
 		return err;
 	atomic_fetch_add(&l->counts->spans_stored, l->spans);
+	settled_tell(l, true);
 	l->spans = l->begun_ns = 0;
 	log_trim(l->options.log, l->position, NULL);
 	if (*l->told) {
@@ -247,6 +263,7 @@ static void start_over(struct loader *l, const struct error *e)
 	bool works;
 
 	failure_tell(l, e->text);
+	settled_tell(l, false);
 	works = store_reopen(l->store, NULL) == 0;
 	failure_judge(l, e->text, works);
 	log_reader_close(l->reader);

@@ -5,6 +5,7 @@
 
 #include "log/log.h"
 #include "serve/counts.h"
+#include "serve/watch.h"
 #include "store/store.h"
 
 struct loader;
@@ -16,6 +17,7 @@ struct loader_options {
 	struct store *store;
 	struct counts *counts;
 	void (*warn)(const char *text); /* tells a new failure, in the loader's thread; or NULL */
+	struct span_watch watches[WATCHES_MAX]; /* ends with one that is all zero */
 };
 
 /*

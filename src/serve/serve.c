@@ -28,6 +28,7 @@ struct serve {
 	struct receiver *receiver, *zipkin;
 	struct api *api;
 	struct counts counts;
+	struct tally *tally;
 	void (*warn)(const char *text);
 };
 
@@ -158,7 +159,7 @@ static int zipkin_start(struct serve *s, int fd)
 		.log = s->log,
 		.loader = s->loader,
 		.counts = &s->counts,
-		.queries = {{s->log, s->store, &s->counts}, tables},
+		.queries = {{s->log, s->store, &s->counts, s->tally}, tables},
 		.threads = ZIPKIN_THREADS};
 
 	return receiver_start(fd, &options, &s->zipkin);
@@ -166,10 +167,11 @@ static int zipkin_start(struct serve *s, int fd)
 
 static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 {
-	const struct api_source source = {s->log, s->store, &s->counts};
+	const struct api_source source = {s->log, s->store, &s->counts, s->tally};
 	struct receiver_options receiving = {
 		.protocol = &protocol_otlp, .log = s->log, .counts = &s->counts};
-	const struct loader_options loading = {s->log, s->log_dir, s->store, &s->counts, s->warn};
+	const struct loader_options loading = {s->log,	   s->log_dir, s->store,
+					       &s->counts, s->warn,    {tally_watch(s->tally)}};
 	int err = loader_start(&loading, &s->loader);
 
 	receiving.loader = s->loader;
@@ -201,7 +203,9 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	s->log_dir = -1;
 	s->warn = options->warn;
 	pthread_mutex_init(&s->counts.lock, NULL);
-	err = sockets_open(options, fds, addresses, e);
+	s->tally = tally_open();
+	err = s->tally ? sockets_open(options, fds, addresses, e)
+		       : error_set(e, ENOMEM, "cannot serve");
 	if (!err) {
 		err = dir_make(options->dir, e);
 		err = err ? err : data_open(s, options->dir, e);
@@ -233,6 +237,7 @@ int serve_close(struct serve *s, struct error *e)
 	loader_stop(s->loader);
 	err = log_close(s->log);
 	store_close(s->store);
+	tally_close(s->tally);
 	if (s->log_dir >= 0)
 		close(s->log_dir);
 	pthread_mutex_destroy(&s->counts.lock);

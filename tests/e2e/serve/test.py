@@ -51,10 +51,10 @@ class Checks:
 class Server:
     """fathom serve in a directory, at ports that the kernel chooses."""
 
-    def __init__(self, fathom, folder):
+    def __init__(self, fathom, folder, *words):
         self.process = subprocess.Popen(
             [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
-             "--zipkin", "127.0.0.1:0"],
+             "--zipkin", "127.0.0.1:0", *words],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.ports, said = {}, ""
         for line in self.process.stdout:
@@ -485,4 +485,5 @@ def main():
     return 1 if checks.failed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
