@@ -52,6 +52,7 @@ enum { /* of logical types */
        DUCKDB_UTINYINT = 6,
        DUCKDB_UBIGINT = 9,
        DUCKDB_VARCHAR = 17,
+       DUCKDB_BLOB = 18,
        DUCKDB_UHUGEINT = 32,
 };
 

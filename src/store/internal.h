@@ -8,6 +8,8 @@
 #include "base/map.h"
 #include "store/append.h"
 #include "store/database.h"
+#include "store/span_sums.h"
+#include "store/span_text.h"
 #include "store/store.h"
 
 struct store {
@@ -18,8 +20,11 @@ struct store {
 	struct appending appending;
 	bool begun; /* a transaction of the writer */
 	uint64_t position;
-	struct bytes_map operations; /* those that are in the table, by service, name and kind */
-	struct bytes_map services;   /* how many of `operations` each has */
+	struct span_sums sums;
+	/* numbers of those in the table, by service, name and kind */
+	struct bytes_map operations;
+	uint64_t last_operation;   /* the highest number */
+	struct bytes_map services; /* how many of `operations` each has */
 	uint64_t unlisted_spans;
 	struct bytes_map texts; /* numbers of texts that are in the table */
 	size_t texts_bytes;	/* of the keys of `texts` */
@@ -57,11 +62,18 @@ int texts_add(struct store *s, const struct received_span *span, struct error *e
 /* Reads the known operations again. */
 int operations_load(struct store *s, struct error *e);
 
-/* Adds the operation of a span, if it is new. */
-int operation_add(struct store *s, const struct received_span *span, struct error *e);
+/* The number of the operation of a span, which is added if it is new. */
+int operation_add(struct store *s, const struct received_span *span, uint64_t *number,
+		  struct error *e);
 
-/* Adds a condition with one value, unless that is NULL. */
+/* Runs a statement on a connection of its own, and frees it. */
+int statement_ask(struct store *store, struct statement *s, const struct row_taker *taker,
+		  struct error *e);
+
+/* Add a condition with one value, unless that is NULL or 0. */
 void text_condition(struct statement *s, const char *sql, const char *text);
+
+void number_condition(struct statement *s, const char *sql, uint64_t number);
 
 /* Adds the SQL of a search. 0 or -ENOMEM. The values are in the pool. */
 int search_build(struct statement *s, const struct store_query *q, struct pool *pool);

@@ -38,75 +38,97 @@ static struct stored_text text_of(const char *text)
 	return (struct stored_text){text, strlen(text)};
 }
 
+static int known_put(struct store *s, const struct bytes *key, uint64_t number)
+{
+	return bytes_map_put(&s->operations, key->data, key->count, (void *)(uintptr_t)number);
+}
+
 static int known_add(void *arg, const struct row *row)
 {
 	struct store *s = arg;
-	struct bytes key = {0};
-	struct stored_text service, name;
+	struct stored_text service = row_stored(row, 0);
+	uint64_t number = row_number(row, 3);
 	int err;
 
-	service.data = row_text(row, 0, &service.bytes);
-	name.data = row_text(row, 1, &name.bytes);
-	key_make(&key, service, name, row_small(row, 2));
-	err = key.failed ? -ENOMEM : bytes_map_put(&s->operations, key.data, key.count, PRESENT);
-	err = err ? err : service_count(s, service);
-	bytes_free(&key);
-	return err;
+	s->text.count = 0;
+	key_make(&s->text, service, row_stored(row, 1), row_small(row, 2));
+	err = s->text.failed ? -ENOMEM : known_put(s, &s->text, number);
+	if (number > s->last_operation)
+		s->last_operation = number;
+	return err ? err : service_count(s, service);
 }
 
 int operations_load(struct store *s, struct error *e)
 {
-	const struct row_taker taker = {known_add, s, 3};
+	const struct row_taker taker = {known_add, s, 4};
 
 	bytes_map_free(&s->operations);
 	bytes_map_free(&s->services);
-	return sql_run(&s->db, s->writer, "SELECT DISTINCT service, name, kind FROM operations",
-		       &taker, e);
+	s->last_operation = 0;
+	return sql_run(&s->db, s->writer,
+		       "SELECT service, name, kind, min(id) FROM operations GROUP BY ALL", &taker,
+		       e);
 }
 
-static int row_insert(struct store *s, const struct received_span *span, struct error *e)
+static int row_insert(struct store *s, struct stored_text service, struct stored_text name,
+		      uint8_t kind, struct error *e)
 {
-	const char *service = span->resource->service;
 	struct statement insert = {0};
 	int err;
 
-	statement_add(&insert, "INSERT INTO operations VALUES (?, ?, ?)");
-	statement_bind_text(&insert, service, strlen(service));
-	statement_bind_text(&insert, span->name, strlen(span->name));
-	statement_bind_number(&insert, span->kind);
+	statement_add(&insert,
+		      "INSERT INTO operations(service, name, kind, id) VALUES (?, ?, ?, ?)");
+	statement_bind_text(&insert, service.data, service.bytes);
+	statement_bind_text(&insert, name.data, name.bytes);
+	statement_bind_number(&insert, kind);
+	statement_bind_number(&insert, s->last_operation + 1);
 	err = statement_run(&s->db, s->writer, &insert, NULL, e);
 	statement_free(&insert);
 	return err;
 }
 
-static int key_add(struct store *s, const struct received_span *span, const struct bytes *key,
-		   struct error *e)
+/* Adds the operation whose key is the text of the store. */
+static int key_add(struct store *s, struct stored_text service, struct stored_text name,
+		   uint8_t kind, struct error *e)
 {
-	struct stored_text service = text_of(span->resource->service);
-	int err;
+	int err = row_insert(s, service, name, kind, e);
 
-	if (!is_listed(s, service)) {
-		__atomic_fetch_add(&s->unlisted_spans, 1, __ATOMIC_RELAXED);
-		return 0;
-	}
-	err = row_insert(s, span, e);
 	if (err)
 		return err;
-	err = bytes_map_put(&s->operations, key->data, key->count, PRESENT);
+	err = known_put(s, &s->text, ++s->last_operation);
 	err = err ? err : service_count(s, service);
 	return err ? error_set(e, ENOMEM, "cannot store a span") : 0;
 }
 
-int operation_add(struct store *s, const struct received_span *span, struct error *e)
+static uint64_t number_find(struct store *s, struct stored_text service, struct stored_text name,
+			    uint8_t kind)
 {
-	struct bytes key = {0};
+	s->text.count = 0;
+	key_make(&s->text, service, name, kind);
+	if (s->text.failed)
+		return 0;
+	return (uintptr_t)bytes_map_get(&s->operations, s->text.data, s->text.count);
+}
+
+int operation_add(struct store *s, const struct received_span *span, uint64_t *number,
+		  struct error *e)
+{
+	struct stored_text service = text_of(span->resource->service), name = text_of(span->name);
+	uint64_t known = number_find(s, service, name, span->kind);
 	int err = 0;
 
-	key_make(&key, text_of(span->resource->service), text_of(span->name), span->kind);
-	if (key.failed)
-		err = error_set(e, ENOMEM, "cannot store a span");
-	else if (!bytes_map_get(&s->operations, key.data, key.count))
-		err = key_add(s, span, &key, e);
-	bytes_free(&key);
+	if (!known && !s->text.failed && !is_listed(s, service)) {
+		__atomic_fetch_add(&s->unlisted_spans, 1, __ATOMIC_RELAXED);
+		if (!bytes_map_get(&s->services, service.data, service.bytes))
+			service = text_of(STORE_OTHER);
+		name = text_of(STORE_OTHER);
+		known = number_find(s, service, name, span->kind);
+	}
+	if (s->text.failed)
+		return error_set(e, ENOMEM, "cannot store a span");
+	if (!known)
+		err = key_add(s, service, name, span->kind, e);
+	if (!err)
+		*number = known ? known : s->last_operation;
 	return err;
 }

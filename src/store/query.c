@@ -21,9 +21,8 @@ void asking_end(struct asking *a)
 	pthread_rwlock_unlock(&a->store->opening);
 }
 
-/* Runs a statement on a connection of its own, and frees it. */
-static int statement_ask(struct store *store, struct statement *s, const struct row_taker *taker,
-			 struct error *e)
+int statement_ask(struct store *store, struct statement *s, const struct row_taker *taker,
+		  struct error *e)
 {
 	struct asking asking;
 	int err = asking_begin(&asking, store, e);

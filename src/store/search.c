@@ -19,7 +19,7 @@ void text_condition(struct statement *s, const char *sql, const char *text)
 	statement_bind_text(s, text, strlen(text));
 }
 
-static void number_condition(struct statement *s, const char *sql, uint64_t number)
+void number_condition(struct statement *s, const char *sql, uint64_t number)
 {
 	if (!number)
 		return;

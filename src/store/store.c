@@ -8,20 +8,36 @@
 
 #include "store/internal.h"
 
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
+#define OLDEST_VERSION 2 /* that is opened */
 
+#define P(part, value, what) ", " #part "_ns UBIGINT NOT NULL"
 static const char *const schema[] = {
 	"CREATE TABLE IF NOT EXISTS spans(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
 	" parent UBIGINT NOT NULL, begin_ns UBIGINT NOT NULL, duration_ns UBIGINT NOT NULL,"
 	" service VARCHAR NOT NULL, name VARCHAR NOT NULL, kind UTINYINT NOT NULL,"
 	" status UTINYINT NOT NULL, attributes VARCHAR USING COMPRESSION zstd NOT NULL,"
-	" resource UBIGINT NOT NULL, scope UBIGINT NOT NULL, rest VARCHAR NOT NULL)",
+	" resource UBIGINT NOT NULL, scope UBIGINT NOT NULL, rest VARCHAR NOT NULL,"
+	" version UBIGINT NOT NULL" SPLIT_PARTS(P) ")",
 	"CREATE TABLE IF NOT EXISTS texts(id UBIGINT NOT NULL, text VARCHAR NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS operations(service VARCHAR NOT NULL, name VARCHAR NOT NULL,"
-	" kind UTINYINT NOT NULL)",
+	" kind UTINYINT NOT NULL, id UBIGINT)",
+	SUMS_TABLE("sums"),
+	SUMS_TABLE("sums_fresh"),
 	"CREATE TABLE IF NOT EXISTS progress(version UBIGINT NOT NULL, position UBIGINT NOT NULL)",
-	"INSERT INTO progress SELECT 2, 0 WHERE NOT EXISTS (FROM progress)",
+	"INSERT INTO progress SELECT 3, 0 WHERE NOT EXISTS (FROM progress)",
 };
+#undef P
+
+/* From version 2. */
+#define P(part, value, what) "ALTER TABLE spans ADD COLUMN " #part "_ns UBIGINT DEFAULT 0",
+static const char *const migration[] = {
+	"ALTER TABLE operations ADD COLUMN id UBIGINT",
+	"UPDATE operations SET id = rowid + 1",
+	"ALTER TABLE spans ADD COLUMN version UBIGINT DEFAULT 0",
+	SPLIT_PARTS(P) "UPDATE progress SET version = 3",
+};
+#undef P
 
 struct progress {
 	uint64_t version, position;
@@ -35,6 +51,16 @@ static int progress_take(void *arg, const struct row *row)
 	return 0;
 }
 
+/* Runs statements in one transaction. */
+static int all_run(struct store *s, const char *const *statements, size_t count, struct error *e)
+{
+	int err = sql_run(&s->db, s->writer, "BEGIN", NULL, e);
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = sql_run(&s->db, s->writer, statements[i], NULL, e);
+	return err ? err : sql_run(&s->db, s->writer, "COMMIT", NULL, e);
+}
+
 static int progress_read(struct store *s, struct error *e)
 {
 	struct progress progress = {0};
@@ -46,29 +72,23 @@ static int progress_read(struct store *s, struct error *e)
 	if (progress.version > SCHEMA_VERSION)
 		return error_say(e, EPROTONOSUPPORT, "the store %s was written by a newer fathom",
 				 s->path);
-	if (progress.version < SCHEMA_VERSION)
+	if (progress.version < OLDEST_VERSION)
 		return error_say(e, EPROTONOSUPPORT,
 				 "the store %s was written by an older fathom: remove it", s->path);
 	__atomic_store_n(&s->position, progress.position, __ATOMIC_RELEASE);
-	return 0;
-}
-
-static int schema_make(struct store *s, struct error *e)
-{
-	int err = sql_run(&s->db, s->writer, "BEGIN", NULL, e);
-
-	for (size_t i = 0; i < sizeof(schema) / sizeof(*schema) && !err; i++)
-		err = sql_run(&s->db, s->writer, schema[i], NULL, e);
-	return err ? err : sql_run(&s->db, s->writer, "COMMIT", NULL, e);
+	if (progress.version == SCHEMA_VERSION)
+		return 0;
+	return all_run(s, migration, sizeof(migration) / sizeof(*migration), e);
 }
 
 static int writer_open(struct store *s, struct error *e)
 {
 	int err = database_connect(&s->db, &s->writer, e);
 
-	err = err ? err : schema_make(s, e);
+	err = err ? err : all_run(s, schema, sizeof(schema) / sizeof(*schema), e);
 	err = err ? err : progress_read(s, e);
 	err = err ? err : texts_load(s, e);
+	err = err ? err : span_sums_load(&s->sums, &s->db, s->writer, e);
 	return err ? err : operations_load(s, e);
 }
 
@@ -131,6 +151,7 @@ void store_close(struct store *s)
 	writer_close(s);
 	database_close(&s->db);
 	pthread_rwlock_destroy(&s->opening);
+	span_sums_free(&s->sums);
 	bytes_map_free(&s->operations);
 	bytes_map_free(&s->services);
 	bytes_map_free(&s->texts);
@@ -159,22 +180,32 @@ static int transaction_begin(struct store *s, struct error *e)
 	return appending_begin(&s->appending, &s->db, s->writer, e);
 }
 
+static int span_append(struct store *s, const struct received_span *span, struct error *e)
+{
+	const struct told told = told_of(span);
+	uint64_t operation;
+	int err = operation_add(s, span, &operation, e);
+
+	err = err ? err : texts_add(s, span, e);
+	err = err ? err : appending_add(&s->appending, span, &told, e);
+	if (!err && span_sums_add(&s->sums, span, &told, operation, 1))
+		err = error_set(e, ENOMEM, "cannot store a span");
+	return err;
+}
+
 int store_append(struct store *s, const struct received_batch *batch, struct error *e)
 {
 	int err = transaction_begin(s, e);
 
-	for (size_t i = 0; i < batch->count && !err; i++) {
-		err = operation_add(s, &batch->data[i], e);
-		err = err ? err : texts_add(s, &batch->data[i], e);
-		err = err ? err : appending_add(&s->appending, &s->db, &batch->data[i], e);
-	}
+	for (size_t i = 0; i < batch->count && !err; i++)
+		err = span_append(s, &batch->data[i], e);
 	appending_forget(&s->appending);
 	return err;
 }
 
 size_t store_pending_bytes(const struct store *s)
 {
-	return s->appending.bytes;
+	return s->appending.filler.bytes;
 }
 
 static int progress_write(struct store *s, uint64_t position, struct error *e)
@@ -193,12 +224,14 @@ int store_commit(struct store *s, uint64_t position, struct error *e)
 {
 	int err = transaction_begin(s, e);
 
-	err = err ? err : appending_flush(&s->appending, &s->db, e);
+	err = err ? err : appending_flush(&s->appending, e);
+	err = err ? err : span_sums_write(&s->sums, &s->db, s->writer, e);
 	err = err ? err : progress_write(s, position, e);
 	err = err ? err : sql_run(&s->db, s->writer, "COMMIT", NULL, e);
 	if (err)
 		return err;
-	appending_end(&s->appending, &s->db);
+	appending_end(&s->appending);
+	span_sums_committed(&s->sums);
 	s->begun = false;
 	__atomic_store_n(&s->position, position, __ATOMIC_RELEASE);
 	return 0;
@@ -208,7 +241,8 @@ void store_abandon(struct store *s)
 {
 	if (!s->begun)
 		return;
-	appending_end(&s->appending, &s->db);
+	appending_end(&s->appending);
+	span_sums_abandoned(&s->sums);
 	sql_run(&s->db, s->writer, "ROLLBACK", NULL, NULL);
 	s->begun = false;
 	texts_load(s, NULL);

@@ -7,13 +7,16 @@
  * One thread appends and commits. Queries are for all threads at the same time, and see what was
  * committed.
  *
- * The tables of schema version 2; texts in JSON are described in span_text.h:
+ * The tables of schema version 3; texts in JSON are described in span_text.h:
  *
  *   spans       trace, span, parent, begin_ns, duration_ns, service, name, kind, status,
- *               attributes, resource, scope, rest
- *   texts       id, text: of resources and scopes, to which spans have numbers
- *   operations  service, name, kind: once each, for lists
- *   progress    version of the schema, position of the log: one row
+ *               attributes, resource, scope, rest, version, and each part of the split: user_ns,
+ * ... texts       id, text: of resources and scopes, to which spans have numbers operations
+ * service, name, kind, id: once each, for lists and sums sums, sums_fresh  see span_sums.h progress
+ * version of the schema, position of the log: one row
+ *
+ * A file of version 2 gets the tables and columns that it lacks when it is opened. Its spans are in
+ * no sums.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -22,11 +25,14 @@
 #include "base/pool.h"
 #include "base/vec.h"
 #include "span/received.h"
+#include "store/durations.h"
 
 /*
  * Limits of the lists of services and operations. The spans of what is not listed are found all the
- * same. The first operation of a service is listed even if there are STORE_OPERATIONS_MAX.
+ * same; in lists and sums they are of the operation STORE_OTHER, or of a service of that name. The
+ * first operation of a service is listed even if there are STORE_OPERATIONS_MAX.
  */
+#define STORE_OTHER "other"
 #define STORE_SERVICES_MAX 10000u
 #define STORE_SERVICE_OPERATIONS_MAX 2000u
 #define STORE_OPERATIONS_MAX 100000u
@@ -120,6 +126,64 @@ struct store_operations {
  */
 int store_list(struct store *s, const char *service, struct pool *pool,
 	       struct store_operations *out, struct error *e);
+
+/* By what sums are told apart; without it they are added up. */
+enum store_by {
+	STORE_BY_SERVICE = 1,
+	STORE_BY_OPERATION = 2,
+	STORE_BY_KIND = 4,
+	STORE_BY_ERROR = 8,
+	STORE_BY_TIME = 16,
+};
+
+/* Which spans are summed up. The times are those of their begins. */
+struct store_sums_query {
+	const char *service;   /* NULL: any */
+	const char *operation; /* NULL: any */
+	int kind;	       /* enum received_kind; < 0: any */
+	/* The range is rounded out to the steps of the sums: ten seconds, later a minute. */
+	uint64_t from_ns, to_ns; /* `to_ns` is not in the range; 0: no bound */
+	unsigned int by;	 /* a set of enum store_by */
+	uint64_t step_ns;	 /* of STORE_BY_TIME: a multiple of STORE_SUMS_STEP_NS */
+	bool has_parts;		 /* also the durations of the parts of the split */
+};
+
+#define STORE_SUMS_STEP_NS UINT64_C(10000000000)
+#define STORE_SUMS_MAX 200000u /* of an answer */
+
+struct store_sum {
+	const char *service;   /* "" unless STORE_BY_SERVICE */
+	const char *operation; /* "" unless STORE_BY_OPERATION */
+	uint8_t kind;	       /* 0 unless STORE_BY_KIND */
+	bool is_error;	       /* false unless STORE_BY_ERROR */
+	uint64_t begin_ns;     /* 0 unless STORE_BY_TIME; a multiple of the step */
+	uint64_t count;	       /* of spans */
+	uint64_t errors;
+	uint64_t total_ns; /* of durations; wraps */
+	uint64_t max_ns;   /* the greatest duration; an upper bound if versions were replaced */
+	struct durations durations;
+	uint64_t measured; /* spans of which the split is known */
+	struct split time; /* the sum of their splits */
+	/*
+	 * With `has_parts`: SPLIT_PARTS_COUNT distributions, each of the spans that have the part;
+	 * in the others of `measured` it is 0. Else NULL.
+	 */
+	struct durations *parts;
+};
+
+struct store_sums {
+	struct store_sum *data;
+	size_t count;
+	size_t capacity;
+};
+
+/*
+ * Appends sums, sorted by service, operation, kind, error and time. Their texts are in the pool.
+ * Free them with store_sums_free(), also on failure. -E2BIG if there are more than STORE_SUMS_MAX.
+ */
+int store_sums(struct store *s, const struct store_sums_query *query, struct pool *pool,
+	       struct store_sums *out, struct error *e);
+void store_sums_free(struct store_sums *sums);
 
 struct store_counts {
 	uint64_t spans;

@@ -8,109 +8,8 @@
 #include <sys/wait.h>
 
 #include "store/database.h"
-#include "tests/unit/check.h"
+#include "tests/unit/store/spans.h"
 #include "wire/otlp.h"
-
-static char dir_name[64];
-static struct pool pool;
-
-static const char *store_path(void)
-{
-	static char path[120];
-
-	snprintf(path, sizeof(path), "%s/spans.duckdb", dir_name);
-	return path;
-}
-
-static struct store *reopen(void)
-{
-	struct error e = {0};
-	struct store *s = NULL;
-	int err = store_open(store_path(), NULL, &s, &e);
-
-	if (err == -ENOENT)
-		SKIP("%.200s", e.text);
-	if (err)
-		CHECK_FAIL("%s", e.text);
-	return s;
-}
-
-static struct store *open_empty(void)
-{
-	char wal[160];
-
-	if (!dir_name[0]) {
-		snprintf(dir_name, sizeof(dir_name), "/tmp/fathom-store-XXXXXX");
-		CHECK(mkdtemp(dir_name));
-	}
-	snprintf(wal, sizeof(wal), "%s.wal", store_path());
-	unlink(wal);
-	unlink(store_path());
-	return reopen();
-}
-
-static void drop(struct store *s)
-{
-	store_close(s);
-	unlink(store_path());
-	rmdir(dir_name);
-	dir_name[0] = '\0';
-}
-
-static void append(struct store *s, const struct received_span *spans, size_t count)
-{
-	const struct received_batch batch = {(struct received_span *)spans, count, count};
-	struct error e = {0};
-
-	if (store_append(s, &batch, &e))
-		CHECK_FAIL("%s", e.text);
-}
-
-static void commit(struct store *s, uint64_t position)
-{
-	struct error e = {0};
-
-	if (store_commit(s, position, &e))
-		CHECK_FAIL("%s", e.text);
-}
-
-static struct received_batch find(struct store *s, struct trace_id id)
-{
-	struct received_batch batch = {0};
-	const struct store_ids ids = {&id, 1, 1};
-	struct error e = {0};
-
-	if (store_find(s, &ids, &pool, &batch, &e))
-		CHECK_FAIL("%s", e.text);
-	return batch;
-}
-
-static size_t found(struct store *s, uint64_t trace)
-{
-	struct received_batch batch = find(s, (struct trace_id){1, trace});
-	size_t count = batch.count;
-
-	vec_free(&batch);
-	return count;
-}
-
-static const struct received_resource shop = {.service = "shop"};
-static const struct received_scope scope = {.name = "", .version = ""};
-
-/* A span of 10 ms in trace (1, trace). */
-static struct received_span make(uint64_t trace, uint64_t id, const char *name)
-{
-	return (struct received_span){.trace = {1, trace},
-				      .span_id = id,
-				      .begin_ns = 1000000000 * trace,
-				      .end_ns = 1000000000 * trace + 10000000,
-				      .name = name,
-				      .trace_state = "",
-				      .status_text = "",
-				      .kind = RECEIVED_SERVER,
-				      .resource = &shop,
-				      .scope = &scope};
-}
 
 TEST(what_is_committed_is_found_after_opening_again)
 {
@@ -591,7 +490,8 @@ TEST(many_names_of_one_service_do_not_hide_the_next_service)
 	append(s, &late, 1);
 	commit(s, 1);
 	CHECK_EQ(store_list(s, "shop", &pool, &list, NULL), 0);
-	CHECK_EQ(list.count, STORE_SERVICE_OPERATIONS_MAX);
+	CHECK_EQ(list.count, STORE_SERVICE_OPERATIONS_MAX + 1);
+	CHECK_STR(list.data[list.count - 1].name, STORE_OTHER);
 	CHECK_EQ(store_count(s, &counts, NULL), 0);
 	CHECK_EQ(counts.unlisted_spans, 10);
 	list.count = 0;
@@ -611,12 +511,79 @@ TEST(a_store_of_a_newer_version_is_refused)
 	store_close(s);
 	CHECK_EQ(database_open(store_path(), NULL, &db, NULL), 0);
 	CHECK_EQ(database_connect(&db, &connection, NULL), 0);
-	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 3", NULL, &e), 0);
+	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 4", NULL, &e), 0);
 	db.api.disconnect(&connection);
 	database_close(&db);
 	CHECK_EQ(store_open(store_path(), NULL, &s, &e), -EPROTONOSUPPORT);
 	CHECK(strstr(e.text, "newer"));
 	drop(NULL);
+}
+
+static void old_run(struct database *db, duckdb_connection connection, const char *sql)
+{
+	struct error e = {0};
+
+	if (sql_run(db, connection, sql, NULL, &e))
+		CHECK_FAIL("%s", e.text);
+}
+
+/* A file as version 2 wrote it, with a span in trace 7. */
+static void old_file_make(void)
+{
+	struct database db;
+	duckdb_connection connection;
+
+	CHECK_EQ(database_open(store_path(), NULL, &db, NULL), 0);
+	CHECK_EQ(database_connect(&db, &connection, NULL), 0);
+	old_run(&db, connection,
+		"CREATE TABLE spans(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
+		" parent UBIGINT NOT NULL, begin_ns UBIGINT NOT NULL, duration_ns UBIGINT NOT NULL,"
+		" service VARCHAR NOT NULL, name VARCHAR NOT NULL, kind UTINYINT NOT NULL,"
+		" status UTINYINT NOT NULL, attributes VARCHAR USING COMPRESSION zstd NOT NULL,"
+		" resource UBIGINT NOT NULL, scope UBIGINT NOT NULL, rest VARCHAR NOT NULL);"
+		"CREATE TABLE texts(id UBIGINT NOT NULL, text VARCHAR NOT NULL);"
+		"CREATE TABLE operations(service VARCHAR NOT NULL, name VARCHAR NOT NULL,"
+		" kind UTINYINT NOT NULL);"
+		"CREATE TABLE progress(version UBIGINT NOT NULL, position UBIGINT NOT NULL);"
+		"INSERT INTO progress VALUES (2, 77);"
+		"INSERT INTO operations VALUES ('shop', 'a', 2);"
+		"INSERT INTO texts VALUES (1, '{}');"
+		"INSERT INTO spans VALUES ((1::UHUGEINT << 64) + 7, 1, 0, 7000000000, 5, 'shop', "
+		"'a',"
+		" 2, 0, '{}', 1, 1, '{}')");
+	db.api.disconnect(&connection);
+	database_close(&db);
+}
+
+TEST(a_file_of_version_2_goes_on)
+{
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(7, 2, "a"), make(7, 3, "b")};
+	struct store_operations list = {0};
+	struct store_sums sums = {0};
+
+	store_close(s);
+	unlink(store_path());
+	old_file_make();
+	for (int i = 0; i < 2; i++) {
+		s = reopen();
+		CHECK_EQ(store_position(s), 77);
+		CHECK_EQ(found(s, 7), 1);
+		if (i == 0)
+			store_close(s);
+	}
+	append(s, spans, 2);
+	commit(s, 78);
+	CHECK_EQ(found(s, 7), 3);
+	CHECK_EQ(store_list(s, NULL, &pool, &list, NULL), 0);
+	CHECK_EQ(list.count, 2);
+	CHECK_EQ(store_sums(s, &(struct store_sums_query){.kind = -1, .by = STORE_BY_OPERATION},
+			    &pool, &sums, NULL),
+		 0);
+	CHECK_EQ(sums.count, 2);
+	store_sums_free(&sums);
+	vec_free(&list);
+	drop(s);
 }
 
 TEST(a_missing_library_is_one_clear_line)

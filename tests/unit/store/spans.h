@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A store in a directory of its own, and spans for it. */
+#ifndef TESTS_UNIT_STORE_SPANS_H
+#define TESTS_UNIT_STORE_SPANS_H
+
+#include <errno.h>
+
+#include "store/store.h"
+#include "tests/unit/check.h"
+
+static char dir_name[64];
+static struct pool pool;
+
+static inline const char *store_path(void)
+{
+	static char path[120];
+
+	snprintf(path, sizeof(path), "%s/spans.duckdb", dir_name);
+	return path;
+}
+
+static inline struct store *reopen(void)
+{
+	struct error e = {0};
+	struct store *s = NULL;
+	int err = store_open(store_path(), NULL, &s, &e);
+
+	if (err == -ENOENT)
+		SKIP("%.200s", e.text);
+	if (err)
+		CHECK_FAIL("%s", e.text);
+	return s;
+}
+
+static inline struct store *open_empty(void)
+{
+	char wal[160];
+
+	if (!dir_name[0]) {
+		snprintf(dir_name, sizeof(dir_name), "/tmp/fathom-store-XXXXXX");
+		CHECK(mkdtemp(dir_name));
+	}
+	snprintf(wal, sizeof(wal), "%s.wal", store_path());
+	unlink(wal);
+	unlink(store_path());
+	return reopen();
+}
+
+static inline void drop(struct store *s)
+{
+	store_close(s);
+	unlink(store_path());
+	rmdir(dir_name);
+	dir_name[0] = '\0';
+}
+
+static inline void append(struct store *s, const struct received_span *spans, size_t count)
+{
+	const struct received_batch batch = {(struct received_span *)spans, count, count};
+	struct error e = {0};
+
+	if (store_append(s, &batch, &e))
+		CHECK_FAIL("%s", e.text);
+}
+
+static inline void commit(struct store *s, uint64_t position)
+{
+	struct error e = {0};
+
+	if (store_commit(s, position, &e))
+		CHECK_FAIL("%s", e.text);
+}
+
+static inline struct received_batch find(struct store *s, struct trace_id id)
+{
+	struct received_batch batch = {0};
+	const struct store_ids ids = {&id, 1, 1};
+	struct error e = {0};
+
+	if (store_find(s, &ids, &pool, &batch, &e))
+		CHECK_FAIL("%s", e.text);
+	return batch;
+}
+
+static inline size_t found(struct store *s, uint64_t trace)
+{
+	struct received_batch batch = find(s, (struct trace_id){1, trace});
+	size_t count = batch.count;
+
+	vec_free(&batch);
+	return count;
+}
+
+static const struct received_resource shop = {.service = "shop"};
+static const struct received_scope scope = {.name = "", .version = ""};
+
+/* A span of 10 ms in trace (1, trace). */
+static inline struct received_span make(uint64_t trace, uint64_t id, const char *name)
+{
+	return (struct received_span){.trace = {1, trace},
+				      .span_id = id,
+				      .begin_ns = 1000000000 * trace,
+				      .end_ns = 1000000000 * trace + 10000000,
+				      .name = name,
+				      .trace_state = "",
+				      .status_text = "",
+				      .kind = RECEIVED_SERVER,
+				      .resource = &shop,
+				      .scope = &scope};
+}
+
+#endif
