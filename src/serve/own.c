@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "serve/answer.h"
-#include "serve/route.h"
+#include "serve/own.h"
 #include "span/attributes.h"
 
 static void received_write(struct json *j, const struct counts *counts)
@@ -164,7 +164,7 @@ static void span_write(struct json *j, const struct received_span *span)
 	json_object_end(j);
 }
 
-static int error_answer(struct query *q, int status, const char *why)
+int own_error(struct query *q, int status, const char *why)
 {
 	struct json j;
 
@@ -185,12 +185,12 @@ static int trace_answer(struct query *q)
 	int err;
 
 	if (!trace_id_parse(q->word, &id))
-		return error_answer(q, MHD_HTTP_BAD_REQUEST, "a trace id has 1 to 32 hex digits");
+		return own_error(q, MHD_HTTP_BAD_REQUEST, "a trace id has 1 to 32 hex digits");
 	err = trace_find(q, id, &batch);
 	if (err) {
 		vec_free(&batch);
 		return err == -ENOENT
-			       ? error_answer(q, MHD_HTTP_NOT_FOUND, "no span has this trace id")
+			       ? own_error(q, MHD_HTTP_NOT_FOUND, "no span has this trace id")
 			       : err;
 	}
 	trace_id_text(text, id);
@@ -207,5 +207,8 @@ static int trace_answer(struct query *q)
 	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
 }
 
-const struct route own_routes[] = {
-	{"/api/v1/status", status_answer}, {"/api/v1/traces/*", trace_answer}, {0}};
+const struct route own_routes[] = {{"/api/v1/status", status_answer},
+				   {"/api/v1/services", own_services},
+				   {"/api/v1/operations", own_operations},
+				   {"/api/v1/traces/*", trace_answer},
+				   {0}};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Services and operations with their sums: /api/v1/services and /api/v1/operations. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "serve/answer.h"
+#include "serve/own.h"
+
+#define HOUR_NS UINT64_C(3600000000000)
+
+static uint64_t now_unix_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool time_parse(const char *text, uint64_t now_ns, uint64_t *ns)
+{
+	uint64_t before;
+	char *end;
+
+	if (!text)
+		return true;
+	if (units_parse_duration(text, &before) == 0) {
+		*ns = before < now_ns ? now_ns - before : 0;
+		return true;
+	}
+	errno = 0;
+	*ns = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+bool own_range(struct query *q, uint64_t *from_ns, uint64_t *to_ns)
+{
+	uint64_t now_ns = now_unix_ns();
+
+	return time_parse(query_value(q, "from"), now_ns, from_ns) &&
+	       time_parse(query_value(q, "to"), now_ns, to_ns);
+}
+
+/* The mean of each part, of the spans of which the split is known. */
+static void split_write(struct json *j, const struct store_sum *sum)
+{
+	json_u64(j, "measured", sum->measured);
+	if (!sum->measured)
+		return;
+	json_object_begin(j, "time");
+	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "%s_ns", split_part_name(i));
+		json_u64(j, key, (uint64_t)sum->time.ns[i] / sum->measured);
+	}
+	json_object_end(j);
+}
+
+static void sum_write(struct json *j, const struct store_sum *sum, double seconds)
+{
+	uint64_t p50 = durations_quantile(&sum->durations, 5000);
+	uint64_t p90 = durations_quantile(&sum->durations, 9000);
+	uint64_t p99 = durations_quantile(&sum->durations, 9900), max = sum->max_ns;
+
+	json_u64(j, "count", sum->count);
+	json_u64(j, "errors", sum->errors);
+	json_double(j, "rate", seconds > 0 ? (double)sum->count / seconds : 0);
+	json_u64(j, "mean_ns", sum->count ? sum->total_ns / sum->count : 0);
+	/* a bucket may end behind the greatest value in it */
+	json_u64(j, "p50_ns", p50 < max ? p50 : max);
+	json_u64(j, "p90_ns", p90 < max ? p90 : max);
+	json_u64(j, "p99_ns", p99 < max ? p99 : max);
+	json_u64(j, "max_ns", max);
+	split_write(j, sum);
+}
+
+static void list_write(struct json *j, const struct store_sums *sums, bool of_operations,
+		       double seconds)
+{
+	json_array_begin_lines(j, of_operations ? "operations" : "services");
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct store_sum *sum = &sums->data[i];
+
+		if (!sum->count)
+			continue;
+		json_object_begin(j, NULL);
+		json_string(j, "service", sum->service);
+		if (of_operations) {
+			json_string(j, "operation", sum->operation);
+			json_string(j, "kind", received_kind_name(sum->kind));
+		}
+		sum_write(j, sum, seconds);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static int sums_answer(struct query *q, bool of_operations)
+{
+	uint64_t now_ns = now_unix_ns();
+	struct store_sums_query ask = {
+		.service = query_value(q, "service"),
+		.kind = -1,
+		.from_ns = now_ns - HOUR_NS,
+		.to_ns = now_ns,
+		.by = STORE_BY_SERVICE | (of_operations ? STORE_BY_OPERATION | STORE_BY_KIND : 0)};
+	struct store_sums sums = {0};
+	struct json j;
+	int err;
+
+	if (!own_range(q, &ask.from_ns, &ask.to_ns) || ask.from_ns >= ask.to_ns)
+		return own_error(q, MHD_HTTP_BAD_REQUEST, OWN_RANGE_WHY);
+	/* whole steps, so that the rate is that of the range that was summed up */
+	ask.from_ns -= ask.from_ns % STORE_SUMS_STEP_NS;
+	err = store_sums(q->source->store, &ask, q->pool, &sums, q->e);
+	if (!err) {
+		json_init_bytes(&j, q->body);
+		json_object_begin(&j, NULL);
+		json_u64(&j, "version", 1);
+		json_u64(&j, "from_unix_ns", ask.from_ns);
+		json_u64(&j, "to_unix_ns", ask.to_ns);
+		list_write(&j, &sums, of_operations, (double)(ask.to_ns - ask.from_ns) / 1e9);
+		json_object_end(&j);
+		err = json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
+	}
+	store_sums_free(&sums);
+	return err;
+}
+
+int own_services(struct query *q)
+{
+	return sums_answer(q, false);
+}
+
+int own_operations(struct query *q)
+{
+	return sums_answer(q, true);
+}
