@@ -19,16 +19,19 @@ struct {
 	__type(value, u8);
 } scope_pids SEC(".maps") __weak;
 
-/* Directories named with --cgroup. */
+/* Directories named with --cgroup, or as scopes of detail: CGROUP_RECORDED and its like. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
 	__type(key, struct cgroup_key);
-	__type(value, u8);
+	__type(value, u32);
 } scope_cgroups SEC(".maps") __weak;
 
 /* Set by capture before loading: bit h is set if a cgroup of hierarchy h was named. */
 const volatile u32 scope_hierarchies __weak = 0;
+
+/* Likewise of scopes of detail, which change while the programs run. */
+u32 detail_hierarchies __weak = 0;
 
 /* By hierarchy: the cgroup that was told last to be too deep, with all of it that forks. */
 u64 cgroup_too_deep[CGROUP_V2 + 1] __weak = {};
@@ -44,10 +47,12 @@ static __always_inline bool cgroup_named(struct kernfs_node *kn, u32 hierarchy)
 {
 	struct cgroup_key key = {.hierarchy = hierarchy};
 	u64 leaf = BPF_CORE_READ(kn, id);
+	u32 *named;
 
 	for (int depth = 0; depth < CGROUP_DEPTH && kn; depth++) {
 		key.id = BPF_CORE_READ(kn, id);
-		if (bpf_map_lookup_elem(&scope_cgroups, &key))
+		named = bpf_map_lookup_elem(&scope_cgroups, &key);
+		if (named && *named & CGROUP_RECORDED)
 			return true;
 		kn = kernfs_parent(kn);
 	}

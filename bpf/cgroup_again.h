@@ -19,13 +19,13 @@ struct cgroup_path {
 	char path[496];
 };
 
-/* The hierarchies of cgroups that were removed, as in struct cgroup_key. Capture sets max_entries.
- */
+/* Cgroups that were removed. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
 	__type(key, struct cgroup_path);
-	__type(value, u64);
+	__type(value, struct cgroup_gone);
 } scope_paths SEC(".maps");
 
 struct {
@@ -54,18 +54,27 @@ static __always_inline struct cgroup_path *cgroup_path_of(struct cgroup *cgroup,
 /* A cgroup is gone that the user named: what is made at its path will be named, too. */
 static __always_inline void cgroup_keep_path(struct cgroup *gone, const char *path)
 {
-	u32 hierarchies = scope_hierarchies, id = BPF_CORE_READ(gone, root, hierarchy_id);
+	u32 hierarchies = scope_hierarchies | detail_hierarchies;
+	u32 id = BPF_CORE_READ(gone, root, hierarchy_id);
 	struct cgroup_key key = {.id = BPF_CORE_READ(gone, kn, id)};
+	struct cgroup_gone value = {};
 	struct cgroup_path *kept;
+	u32 *named;
 
 	hierarchies &= id ? BPF_CORE_READ(gone, root, subsys_mask) & ((1u << CGROUP_V2) - 1)
 			  : 1u << CGROUP_V2;
 	for (u32 h = 0; h <= CGROUP_V2; h++) {
 		key.hierarchy = h;
-		if (!(hierarchies & (1u << h)) || bpf_map_delete_elem(&scope_cgroups, &key))
+		if (!(hierarchies & (1u << h)))
 			continue;
+		named = bpf_map_lookup_elem(&scope_cgroups, &key);
+		if (!named)
+			continue;
+		value.hierarchy = h;
+		value.named = *named;
+		bpf_map_delete_elem(&scope_cgroups, &key);
 		kept = cgroup_path_of(gone, path);
-		if (!kept || bpf_map_update_elem(&scope_paths, kept, &key.hierarchy, BPF_ANY))
+		if (!kept || bpf_map_update_elem(&scope_paths, kept, &value, BPF_ANY))
 			ring_count_incomplete();
 		return;
 	}
@@ -74,15 +83,16 @@ static __always_inline void cgroup_keep_path(struct cgroup *gone, const char *pa
 static __always_inline void cgroup_take_again(struct cgroup *made, const char *path)
 {
 	struct cgroup_path *kept = cgroup_path_of(made, path);
-	u64 *hierarchy = kept ? bpf_map_lookup_elem(&scope_paths, kept) : NULL;
+	struct cgroup_gone *gone = kept ? bpf_map_lookup_elem(&scope_paths, kept) : NULL;
 	struct cgroup_key key = {};
-	u8 one = 1;
+	u32 named;
 
-	if (!hierarchy)
+	if (!gone || !gone->named)
 		return;
 	key.id = BPF_CORE_READ(made, kn, id);
-	key.hierarchy = *hierarchy;
-	if (bpf_map_update_elem(&scope_cgroups, &key, &one, BPF_ANY))
+	key.hierarchy = gone->hierarchy;
+	named = gone->named;
+	if (bpf_map_update_elem(&scope_cgroups, &key, &named, BPF_ANY))
 		ring_count_incomplete();
 }
 

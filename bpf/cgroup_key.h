@@ -12,4 +12,13 @@ struct cgroup_key {
 	u64 hierarchy; /* in version 1 the number of its first controller, else CGROUP_V2 */
 };
 
+/* What the cgroup was named for: with --cgroup, and as scopes of detail, a bit for each place. */
+#define CGROUP_RECORDED (1u << 31)
+
+/* A cgroup that is gone; what is made at its path later is named like it. */
+struct cgroup_gone {
+	u32 hierarchy; /* as in its key */
+	u32 named;
+};
+
 #endif

@@ -12,6 +12,7 @@
 #define CALLS_SCOPED (1u << 31) /* of calls_scoped: it is in use */
 #define CALLS_ASKED_CALLS 256	/* of calls_asked: that scope is at `calls` */
 #define DETAIL_SCOPE_ASK 0	/* the place of the one that `fathom detail` asked for */
+#define DETAIL_SCOPE_ALL 511u	/* a bit for each place */
 
 /*
  * The number of the next raise or narrowing, calls_raised. The states of threads keep its lower 16
@@ -26,8 +27,9 @@ static inline u32 calls_raised_next(u32 raised)
 
 enum detail_scope_kind {
 	DETAIL_SCOPE_NONE,
-	DETAIL_SCOPE_COMM, /* threads with that name, and what they start */
-	DETAIL_SCOPE_PID,  /* a process, and what it started and starts */
+	DETAIL_SCOPE_COMM,   /* threads with that name, and what they start */
+	DETAIL_SCOPE_PID,    /* a process, and what it started and starts */
+	DETAIL_SCOPE_CGROUP, /* the threads that are in a cgroup, or below it */
 };
 
 #endif

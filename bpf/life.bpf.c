@@ -149,6 +149,9 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		flags |= scope;
 	state->newborn = 1;
 	detail_inherit(state, mine);
+	if (detail_hierarchies && (!mine || task->cgroups != parent->cgroups))
+		detail_match_cgroups(state, (u64)kernel_read_pointer(&task));
+	detail_begin(state);
 	if (mine && (clone_flags & CLONE_VM) && !(clone_flags & CLONE_SETTLS))
 		state->creator_tp = parent->thread.fsbase;
 	/* whose creator waits for it works for the creator's span; no other one shares it */
@@ -191,7 +194,7 @@ int BPF_PROG(cgroup_mkdir, struct cgroup *made, const char *path)
 	long n;
 
 	_Static_assert(sizeof(*r) <= sizeof(struct exec_scratch), "it fits");
-	if (scope_hierarchies)
+	if (scope_hierarchies | detail_hierarchies)
 		cgroup_take_again(made, path);
 	if (!*(volatile u32 *)&recording)
 		return 0; /* the snapshot finds it later */
@@ -217,7 +220,7 @@ int BPF_PROG(cgroup_mkdir, struct cgroup *made, const char *path)
 SEC("tp_btf/cgroup_rmdir")
 int BPF_PROG(cgroup_rmdir, struct cgroup *gone, const char *path)
 {
-	if (scope_hierarchies)
+	if (scope_hierarchies | detail_hierarchies)
 		cgroup_keep_path(gone, path);
 	return 0;
 }
@@ -239,6 +242,10 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 		u8 rest[128 - sizeof(struct record_cgroup_attach)];
 	} out = {};
 
+	if (detail_hierarchies && state) {
+		detail_match_cgroups(state, (u64)kernel_read_pointer(&task));
+		detail_moves_tell();
+	}
 	if (!*(volatile u32 *)&recording)
 		return 0; /* the snapshot sees later where it is */
 	if (named && !state_in(state)) {
@@ -255,6 +262,8 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 		if (enters) /* no later than that record, and before any other of it */
 			state_enter(state, task, named, now);
 		detail_match_name(state, task->comm);
+		if (detail_hierarchies)
+			detail_match_cgroups(state, (u64)kernel_read_pointer(&task));
 		__sync_fetch_and_add(&scope_moves, 1);
 		ring_wake_for_news();
 		return 0;

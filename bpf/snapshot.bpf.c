@@ -130,7 +130,7 @@ __noinline int detail_is_of(u32 scope, u64 task_at)
 }
 
 u32 detail_first = 0; /* set by capture: the first scope that detail_seeds looks at */
-u32 detail_end = 0;   /* behind the last one */
+u32 detail_end = 0;   /* behind the last one; cgroups are looked at in any case */
 
 /* Finds the scopes of detail of the threads that exist. */
 SEC("iter/task")
@@ -138,7 +138,7 @@ int detail_seeds(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct thread_state *state;
-	u32 first = detail_first, end = detail_end;
+	u32 first = detail_first, end = detail_end, in;
 	u64 address;
 
 	if (!task || task->flags & PF_KTHREAD)
@@ -149,13 +149,20 @@ int detail_seeds(struct bpf_iter__task *ctx)
 		return 0;
 	for (u32 i = 0; i <= DETAIL_SCOPES; i++) {
 		if (i < first || i >= end || detail_kinds[i] == DETAIL_SCOPE_NONE ||
-		    !detail_is_of(i, address))
+		    detail_kinds[i] == DETAIL_SCOPE_CGROUP || !detail_is_of(i, address))
 			continue;
 		if (!state)
 			state = state_of(task);
 		if (state)
 			detail_take(state, i);
 	}
+	if (!detail_hierarchies)
+		return 0;
+	in = detail_cgroups(address);
+	if (!state && in)
+		state = state_of(task);
+	if (state)
+		detail_take_cgroups(state, in);
 	return 0;
 }
 

@@ -91,7 +91,9 @@ struct thread_state {
 	u32 told_generation; /* when (bpf/told.h), */
 	u64 told_identity;   /* and what was open there */
 	u64 call_identity;
-	u32 tid;	  /* its number when the state was made, or since its last exec */
+	u32 tid;       /* its number when the state was made, or since its last exec */
+	u8 scope_kept; /* of detail: the same without cgroups, which a thread can leave */
+	u8 pad[3];
 	u64 bytes_end_ns; /* of its last call on a Unix socket; 0: none was seen */
 	u64 exit_ns;	  /* when its exit began; 0: it has not */
 	u64 entered_ns;	  /* when it came into scope during its life; 0: from its begin on */

@@ -45,10 +45,12 @@ struct capture;
 
 /* Threads with a level of detail of their own. */
 struct capture_detail_scope {
-	/* The name of a program or thread, with all that it starts from then on; NULL: by pid. */
+	/* The name of a program or thread, with all that it starts from then on. */
 	const char *name;
-	pid_t pid;  /* a process, with what it started and starts */
-	bool calls; /* calls are recorded, or waits alone */
+	const char
+		*cgroup; /* the threads in these cgroups, as in options.cgroups, while they are */
+	pid_t pid;	 /* name and cgroup NULL: a process, with what it started and starts */
+	bool calls;	 /* calls are recorded, or waits alone */
 };
 
 struct capture_options {

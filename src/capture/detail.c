@@ -163,41 +163,13 @@ int capture_detail_set(struct capture *c, enum capture_detail detail, struct err
 	return 0;
 }
 
-/* ---- scopes ---- */
-
-/* Tells the programs a scope. The name is stored first: they may run already. */
-static void scope_tell(struct capture *c, u32 at, const struct capture_detail_scope *scope)
-{
-	struct programs__bss *bss = c->programs->bss;
-	char name[sizeof(bss->detail_comms[at])] = {0};
-
-	if (bss->detail_kinds[at] == DETAIL_SCOPE_COMM)
-		flag_set(&bss->detail_names, bss->detail_names - 1);
-	flag_set(&bss->detail_kinds[at], DETAIL_SCOPE_NONE);
-	if (!scope)
-		return;
-	if (scope->name)
-		strncpy(name, scope->name, CAPTURE_DETAIL_NAME);
-	memcpy(bss->detail_comms[at], name, sizeof(name));
-	bss->detail_pids[at] = (u32)scope->pid;
-	flag_set(&bss->detail_kinds[at], scope->name ? DETAIL_SCOPE_COMM : DETAIL_SCOPE_PID);
-	if (scope->name)
-		flag_set(&bss->detail_names, bss->detail_names + 1);
-}
-
 int capture_detail_open(struct capture *c, const struct capture_options *options, struct error *e)
 {
 	struct programs__bss *bss = c->programs->bss;
+	int err = capture_scopes_open(c, options, e);
 
-	_Static_assert(CAPTURE_SCOPES_MAX == DETAIL_SCOPES, "the programs have room for all");
-	if (options->detail_scope_count > DETAIL_SCOPES)
-		return error_say(e, EINVAL, "at most %d scopes can have a level of their own",
-				 DETAIL_SCOPES);
-	c->scopes = CALLS_SCOPED | !options->no_calls;
-	for (size_t i = 0; i < options->detail_scope_count; i++) {
-		scope_tell(c, (u32)i + 1, &options->detail_scopes[i]);
-		c->scopes |= (u32)options->detail_scopes[i].calls << (i + 1);
-	}
+	if (err)
+		return err;
 	bss->calls_on = !options->no_calls || options->detail_scope_count;
 	if (options->detail_scope_count) {
 		bss->calls_scoped = c->scopes;
@@ -210,40 +182,12 @@ int capture_detail_open(struct capture *c, const struct capture_options *options
 	return 0;
 }
 
-static int scopes_seed(struct capture *c, u32 first, u32 end, struct error *e)
-{
-	int err;
-
-	c->programs->bss->detail_first = first;
-	c->programs->bss->detail_end = end;
-	err = capture_scope_iterate(c, c->programs->progs.detail_seeds);
-	return err ? error_set(e, err, "cannot find the threads of the scopes of --detail") : 0;
-}
-
-int capture_detail_seed(struct capture *c, struct error *e)
-{
-	return capture_detail(c) == CAPTURE_DETAIL_SCOPES ? scopes_seed(c, 1, DETAIL_SCOPES + 1, e)
-							  : 0;
-}
-
 int capture_detail_ask(struct capture *c, const struct capture_detail_scope *scope, bool alone,
 		       struct error *e)
 {
-	u32 *asked = &c->programs->bss->calls_asked;
-	int err = 0;
+	int err = capture_scopes_ask(c, scope, e);
 
-	flag_set(asked, 0);
-	scope_tell(c, DETAIL_SCOPE_ASK, scope);
-	c->ask_alone = scope && alone;
-	if (scope) {
-		c->asked = c->asked == UINT8_MAX ? 1 : c->asked + 1;
-		flag_set(asked, c->asked | (scope->calls ? CALLS_ASKED_CALLS : 0));
-		err = scopes_seed(c, DETAIL_SCOPE_ASK, 1, e);
-	}
-	if (err) {
-		flag_set(asked, 0);
-		c->ask_alone = false;
-	}
+	c->ask_alone = scope && alone && !err;
 	if (capture_detail(c) == CAPTURE_DETAIL_SCOPES)
 		scopes_set(c, CAPTURE_DETAIL_SCOPES);
 	return err;

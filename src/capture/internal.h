@@ -4,7 +4,7 @@
  * that stand behind it in this order, and the folders:
  *
  *   open, flight, poll; cut, snapshot, spawn; drain; rings, misses; deliver, conditions, detail;
- *   watch, wait, ring_map, held
+ *   scopes; watch, wait, ring_map, held
  */
 #ifndef CAPTURE_INTERNAL_H
 #define CAPTURE_INTERNAL_H
@@ -42,10 +42,22 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
 
 /* Before the programs are loaded: tells them the level of detail, and scopes with another one. */
 int capture_detail_open(struct capture *c, const struct capture_options *options, struct error *e);
-/* With the programs attached, and threads in scope: matches them with the scopes of detail. */
-int capture_detail_seed(struct capture *c, struct error *e);
 /* Tells the changes of the level of detail that were not told yet. */
 int capture_detail_tell(struct capture *c, const struct capture_sink *sink);
+
+/* ---- scopes.c ---- */
+
+/* Before the programs are loaded: finds the scopes of detail. */
+int capture_scopes_open(struct capture *c, const struct capture_options *options, struct error *e);
+/* Once they are loaded: tells them what could not be told before. */
+int capture_scopes_add(struct capture *c, struct error *e);
+/* With the programs attached, and threads in scope: matches them with the scopes of detail. */
+int capture_scopes_seed(struct capture *c, struct error *e);
+/* Matches all threads with the scopes of cgroups anew, if some moved. */
+int capture_scopes_follow(struct capture *c);
+/* Sets the scope that goes before all others; NULL: there is none. On failure there is none. */
+int capture_scopes_ask(struct capture *c, const struct capture_detail_scope *scope,
+		       struct error *e);
 
 /* ---- misses.c ---- */
 

@@ -209,6 +209,8 @@ int capture_open(const struct capture_options *options, struct capture **out, st
 		err = open_load(c, options, e);
 	if (!err)
 		err = capture_scope_add(c, options, e);
+	if (!err)
+		err = capture_scopes_add(c, e);
 	if (err) {
 		error_set(e, err, "cannot start recording");
 		capture_descriptors_hint(c, err, e);
@@ -245,7 +247,7 @@ int capture_attach(struct capture *c, struct error *e)
 		err = capture_scope_add_children(c, e);
 	if (!err)
 		err = capture_snapshot_scope(c, e);
-	return err ? err : capture_detail_seed(c, e);
+	return err ? err : capture_scopes_seed(c, e);
 }
 
 /*
@@ -341,6 +343,7 @@ void capture_close(struct capture *c)
 	capture_stacks_close(c->stacks);
 	bounded_reader_end(&c->commands);
 	vec_free(&c->levels);
+	vec_free(&c->detail_cgroups);
 	app_rings_free(c->apps);
 	vec_free(&c->steal);
 	map_free(&c->shown);

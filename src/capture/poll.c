@@ -19,7 +19,8 @@ static int poll_all(struct capture *c, struct capture_delivery *to)
 		capture_tell_again(c, now);
 	if (!err)
 		err = capture_drain(c, to);
-	return err ? err : capture_snapshot_moves(c, to);
+	err = err ? err : capture_snapshot_moves(c, to);
+	return err ? err : capture_scopes_follow(c);
 }
 
 int capture_poll(struct capture *c, const struct capture_sink *sink)

@@ -60,6 +60,12 @@ struct capture_steal {
 	u64 steal_ns, time_ns;
 };
 
+/* A cgroup of a scope of detail, which has that place. */
+struct capture_detail_cgroup {
+	struct cgroup_key key;
+	u32 at;
+};
+
 struct capture {
 	struct programs *programs;
 	struct bpf_link *links[CAPTURE_FEATURES_MAX]; /* by feature */
@@ -87,8 +93,11 @@ struct capture {
 	u32 scopes;	    /* calls_scoped of the programs at CAPTURE_DETAIL_SCOPES */
 	u8 asked;	    /* number of the last scope that was asked for */
 	bool ask_alone;	    /* of it: others are at `waits` */
-	bool faults;	    /* page faults are recorded where calls are */
-	bool files_untold;  /* calls are recorded again: open files are to be looked at */
+	u32 detail_hierarchies[CAPTURE_SCOPES_MAX + 1];	  /* by place: of its cgroups, bits */
+	VEC(struct capture_detail_cgroup) detail_cgroups; /* not told to the programs yet */
+	u64 detail_moves;  /* of the programs when they were last handled */
+	bool faults;	   /* page faults are recorded where calls are */
+	bool files_untold; /* calls are recorded again: open files are to be looked at */
 	VEC(struct capture_level) levels; /* changes of the level of detail, the newest ones */
 	bool conditions_told;		  /* in this chunk */
 	u64 told_again_ns; /* when the programs last started to tell names anew: bpf/told.h */

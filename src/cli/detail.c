@@ -99,7 +99,7 @@ static void state_write_json(const struct detail_state *state)
 static int detail_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct detail_options *o = fields;
-	char line[128] = "detail\n", answer[1024];
+	char line[256] = "detail\n", answer[1024];
 	struct control_request request = {.line = line, .patience_s = 10};
 	struct detail_state state = {0};
 	int err;
@@ -111,9 +111,9 @@ static int detail_run(const void *fields, const struct operands *operands, struc
 	err = control_ask(o->dir, &request, answer, sizeof(answer), e);
 	if (err)
 		return err;
-	_Static_assert(DETAIL_SCOPE_BYTES == 64, "as in the format below");
-	if (sscanf(answer, "%15s %15s %" SCNu64 " %63[^\n]", state.level, state.own, &state.left_ns,
-		   state.scope) < 3)
+	_Static_assert(DETAIL_SCOPE_BYTES == 192, "as in the format below");
+	if (sscanf(answer, "%15s %15s %" SCNu64 " %191[^\n]", state.level, state.own,
+		   &state.left_ns, state.scope) < 3)
 		return error_say(e, EPROTO, "the recorder of %s answers '%s'", o->dir, answer);
 	if (o->json)
 		state_write_json(&state);
@@ -135,14 +135,16 @@ const struct command command_detail = {
 		"it.\n"
 		"With a scope the level holds of a program (by the name of its threads) or a pid, "
 		"and\n"
-		"of what these start; other threads keep theirs. The last level that was asked for "
-		"holds.\n"
+		"of what these start, or of the threads in a cgroup (a path); other threads keep "
+		"theirs.\n"
+		"The last level that was asked for holds.\n"
 		"Traced programs are not stopped. A report of calls says in which part of the time "
 		"they\n"
 		"were recorded.",
 	.examples = "  fathom detail\n"
 		    "  fathom detail calls --for 10s\n"
 		    "  fathom detail calls nginx --for 10s\n"
+		    "  fathom detail calls /system.slice/nginx.service --for 10s\n"
 		    "  fathom detail /var/lib/fathom waits\n",
 	.options = detail_option_table,
 	.options_bytes = sizeof(struct detail_options),

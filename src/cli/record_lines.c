@@ -40,6 +40,8 @@ static void scope_print(FILE *file, const struct option_detail *detail,
 	fprintf(file, ", %s of ", scope->calls ? "calls" : "waits");
 	if (scope->name)
 		fprintf(file, "%s", scope->name);
+	else if (scope->cgroup)
+		fprintf(file, "cgroup %s", scope->cgroup);
 	else
 		fprintf(file, "process %d", scope->pid);
 }

@@ -175,10 +175,10 @@ bool detail_answer(void *detail, const char *request, char *text, size_t size)
 	struct error e = {0};
 	int err = 0, n;
 
-	_Static_assert(DETAIL_SCOPE_BYTES == 64, "as in the format below");
+	_Static_assert(DETAIL_SCOPE_BYTES == 192, "as in the format below");
 	if (strncmp(request, "detail", 6) != 0 || (request[6] && request[6] != ' '))
 		return false;
-	n = sscanf(request, "detail %15s %" SCNu64 " %63[^\n]", name, &asked.for_ns, scope);
+	n = sscanf(request, "detail %15s %" SCNu64 " %191[^\n]", name, &asked.for_ns, scope);
 	if (n >= 2)
 		err = level_read(d, name, &asked.calls, &e);
 	else if (request[6])

@@ -11,11 +11,11 @@
 #include "base/error.h"
 #include "capture/capture.h"
 
-#define DETAIL_SCOPE_BYTES 64
+#define DETAIL_SCOPE_BYTES 192
 
 /*
- * Reads a scope: a pid, or the name of a program or thread, which `*scope` borrows. 0 or a negative
- * errno.
+ * Reads a scope: a pid, the path of a cgroup, or the name of a program or thread. `*scope` borrows
+ * the text. 0 or a negative errno.
  */
 static inline int detail_scope_read(const char *text, struct capture_detail_scope *scope,
 				    struct error *e)
@@ -25,13 +25,15 @@ static inline int detail_scope_read(const char *text, struct capture_detail_scop
 	unsigned long pid;
 
 	if (!length || length >= DETAIL_SCOPE_BYTES || strpbrk(text, ",=\n"))
-		return error_say(e, EINVAL, "'%s' is no pid and no name of a program", text);
-	if (strchr(text, '/') || strncmp(text, "service:", 8) == 0 || strcmp(text, "spans") == 0)
+		return error_say(e, EINVAL, "'%s' is no pid, cgroup or name of a program", text);
+	if (strncmp(text, "service:", 8) == 0 || strcmp(text, "spans") == 0)
 		return error_say(e, EINVAL,
-				 "'%s': only a pid and the name of a program or thread can have a "
-				 "level of its own",
+				 "'%s': only a pid, a cgroup and the name of a program or thread "
+				 "can have a level of its own",
 				 text);
-	if (strspn(text, "0123456789") < length) {
+	if (strchr(text, '/')) {
+		read.cgroup = text;
+	} else if (strspn(text, "0123456789") < length) {
 		read.name = text;
 	} else {
 		pid = strtoul(text, NULL, 10);

@@ -42,8 +42,6 @@ int capture_scope_set(struct capture *c, const struct capture_options *options, 
 	bpf_program__set_autoload(c->programs->progs.scope_children, c->with_children);
 	if (c->with_children)
 		bpf_map__set_max_entries(c->programs->maps.scope_pids, DESCENDANTS_MAX);
-	if (c->named.count)
-		bpf_map__set_max_entries(c->programs->maps.scope_paths, c->named.count);
 	return 0;
 }
 
@@ -51,6 +49,7 @@ int capture_scope_add(struct capture *c, const struct capture_options *options, 
 {
 	int pids = bpf_map__fd(c->programs->maps.scope_pids);
 	int cgroups = bpf_map__fd(c->programs->maps.scope_cgroups);
+	u32 named = CGROUP_RECORDED;
 	u8 one = 1;
 
 	for (size_t i = 0; i < options->pid_count; i++) {
@@ -65,7 +64,7 @@ int capture_scope_add(struct capture *c, const struct capture_options *options, 
 			return error_set(e, errno, "cannot record process %u", pid);
 	}
 	for (size_t i = 0; i < c->named.count; i++)
-		if (bpf_map_update_elem(cgroups, &c->named.data[i], &one, BPF_ANY))
+		if (bpf_map_update_elem(cgroups, &c->named.data[i], &named, BPF_ANY))
 			return error_set(e, errno, "cannot record this many cgroups");
 	return 0;
 }
@@ -96,14 +95,16 @@ static int cgroup_look_again(struct capture *c, const char *path, struct error *
 	int cgroups = bpf_map__fd(c->programs->maps.scope_cgroups);
 	struct cgroup_places now;
 	int err = cgroup_find(path, &now, e), news = 0;
-	u8 one = 1;
 
 	for (size_t i = 0; !err && i < now.count; i++) {
 		const struct cgroup_key *key = &now.list[i].key;
 
-		if (!bpf_map_lookup_elem(cgroups, key, &one))
+		u32 named = 0;
+
+		if (!bpf_map_lookup_elem(cgroups, key, &named) && named & CGROUP_RECORDED)
 			continue;
-		if (bpf_map_update_elem(cgroups, key, &one, BPF_ANY))
+		named |= CGROUP_RECORDED;
+		if (bpf_map_update_elem(cgroups, key, &named, BPF_ANY))
 			err = error_set(e, errno, "cannot record cgroup %s", path);
 		news = 1;
 	}

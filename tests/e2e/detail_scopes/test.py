@@ -197,8 +197,8 @@ def the_merge_law_holds():
 def what_is_wrong_is_said():
     for words, code, text in (
             (("record", "--detail", "waits,dd=some", "--", "true"), 2, "neither calls nor waits"),
-            (("record", "--detail", "waits,/a=calls", "--", "true"), 2, "level of its own"),
-            (("detail", fathom.path("scopes"), "calls", "a,b"), 2, "no name of a program")):
+            (("record", "--detail", "waits,/no/a=calls", "--", "true"), 1, "no cgroup /no/a"),
+            (("detail", fathom.path("scopes"), "calls", "a,b"), 2, "is no pid, cgroup or name")):
         result = fathom.run(*words)
         equal(result.returncode, code, f"{words}: {result.stderr}")
         check(text in result.stderr, f"{words}: {result.stderr}")
