@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JSON_DEPTH 48
+#define JSON_DEPTH 160 /* OTLP has four levels for each level of a value */
 #define JSON_BUFFER_BYTES 4096
 
 /* Where the text goes: a file, a buffer, a connection. */

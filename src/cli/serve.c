@@ -14,6 +14,7 @@ struct serve_command_options {
 	const char *http;
 	const char *otlp_http;
 	const char *zipkin;
+	const char *jaeger;
 };
 
 #define AT(field) offsetof(struct serve_command_options, field)
@@ -27,6 +28,8 @@ static const struct option serve_option_table[] = {
 	 AT(otlp_http), option_text},
 	{"zipkin", 0, "ADDRESS", "of Zipkin's receiver and query API, or off", "127.0.0.1:9411",
 	 AT(zipkin), option_text},
+	{"jaeger", 0, "ADDRESS", "of Jaeger's query API alone, or off", "off", AT(jaeger),
+	 option_text},
 	{0},
 };
 #undef AT
@@ -64,6 +67,8 @@ static void addresses_print(const struct serve_addresses *addresses, const char 
 	if (*addresses->zipkin)
 		printf("Zipkin: http://%s/api/v2/spans, and its queries below /api/v2/\n",
 		       addresses->zipkin);
+	if (*addresses->jaeger)
+		printf("Jaeger: http://%s/api/services\n", addresses->jaeger);
 	if (*addresses->http)
 		printf("queries: http://%s/api/v1/status, and Jaeger's below /api/\n",
 		       addresses->http);
@@ -79,8 +84,8 @@ static int serve_run(const void *fields, const struct operands *operands, struct
 {
 	const struct serve_command_options *o = fields;
 	char text[4096];
-	const struct serve_options options = {dir_of(o, text), o->http, o->otlp_http, o->zipkin,
-					      failure_print};
+	const struct serve_options options = {dir_of(o, text), o->http,	  o->otlp_http,
+					      o->zipkin,       o->jaeger, failure_print};
 	struct serve_addresses addresses;
 	struct serve *serve = NULL;
 	sigset_t ends;
@@ -104,7 +109,8 @@ static int serve_run(const void *fields, const struct operands *operands, struct
 const struct command command_serve = {
 	.name = "serve",
 	.summary = "receive spans from tracers, keep them, and answer queries",
-	.usage = "[-o DIR] [--http ADDRESS] [--otlp-http ADDRESS] [--zipkin ADDRESS]",
+	.usage = "[-o DIR] [--http ADDRESS] [--otlp-http ADDRESS] [--zipkin ADDRESS] "
+		 "[--jaeger ADDRESS]",
 	.description =
 		"Receives spans of OpenTelemetry, by OTLP over HTTP, and of Zipkin's tracers, and "
 		"keeps\n"

@@ -154,17 +154,18 @@ static enum MHD_Result query_take(void *arg, struct MHD_Connection *connection, 
 	return routes_answer(&a->routes, connection, url, method);
 }
 
-int api_start(int fd, const struct api_source *source, struct api **out)
+int api_start(int fd, enum api_kind kind, const struct api_source *source, struct api **out)
 {
-	static const struct route *const tables[] = {own_routes, jaeger_routes, metrics_routes,
-						     NULL};
+	static const struct route *const all[] = {own_routes, jaeger_routes, jaeger_v3_routes,
+						  metrics_routes, NULL};
+	static const struct route *const jaeger[] = {jaeger_routes, jaeger_v3_routes, NULL};
 	struct api *a = calloc(1, sizeof(*a));
 
 	if (!a) {
 		close(fd);
 		return -ENOMEM;
 	}
-	a->routes = (struct route_set){*source, tables};
+	a->routes = (struct route_set){*source, kind == API_JAEGER ? jaeger : all};
 	a->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, query_take, a,
 				     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
 				     THREADS, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,

@@ -19,8 +19,14 @@ struct api_source {
 	struct tally *tally;
 };
 
+/* Which APIs an address has. */
+enum api_kind {
+	API_ALL,    /* all but Zipkin's */
+	API_JAEGER, /* Jaeger's alone */
+};
+
 /* Takes over the listening socket, also on failure. */
-int api_start(int fd, const struct api_source *source, struct api **out);
+int api_start(int fd, enum api_kind kind, const struct api_source *source, struct api **out);
 
 /* NULL is allowed. */
 void api_stop(struct api *a);

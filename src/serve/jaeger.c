@@ -3,16 +3,14 @@
 #include "serve/jaeger.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 
+#include "base/clock.h"
 #include "serve/answer.h"
+#include "serve/jaeger_search.h"
+#include "serve/parameters.h"
 #include "serve/route.h"
-#include "span/attributes.h"
 
-#define LIMIT_PRESET 20
-#define LIMIT_MAX 1500
-#define TAGS_MAX 64
+#define DAY_MS 86400000u
 
 /* Each answer has this envelope; `data` comes first. */
 static void envelope_begin(struct json *j, struct query *q)
@@ -165,146 +163,6 @@ static int trace_answer(struct query *q)
 	return err;
 }
 
-/* A duration as Go writes it: "1.5s", "1m30s", "100us"; false: it is none. */
-static bool duration_parse(const char *text, uint64_t *ns)
-{
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = {{"ns", 1},	    {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"ms", 1e6},
-		     {"h", 3600e9}, {"m", 60e9}, {"s", 1e9}};
-	double sum = 0;
-
-	do {
-		char *end;
-		double number = strtod(text, &end);
-		size_t i = 0;
-
-		if (end == text || !isfinite(number) || number < 0)
-			return false;
-		while (i < 7 && strncmp(end, units[i].name, strlen(units[i].name)) != 0)
-			i++;
-		if (i == 7)
-			return false;
-		sum += number * units[i].ns;
-		text = end + strlen(units[i].name);
-	} while (*text);
-	if (sum > 1e18)
-		return false;
-	*ns = (uint64_t)sum;
-	return true;
-}
-
-/* A whole number up to `most`; false: it is none. */
-static bool number_parse(const char *text, uint64_t most, uint64_t *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno && *number <= most;
-}
-
-/* Tags that stand for fields of OTLP are conditions of their own. There is room for one more. */
-static void tag_use(struct store_query *search, struct attribute *tags, const struct attribute *tag)
-{
-	bool is_text = tag->type == VALUE_STRING;
-	int kind = is_text ? received_kind_parse(tag->string) : -1;
-
-	if (strcmp(tag->key, "span.kind") == 0 && kind >= 0)
-		search->kind = kind;
-	else if (strcmp(tag->key, "error") == 0 && ((is_text && strcmp(tag->string, "true") == 0) ||
-						    (tag->type == VALUE_BOOLEAN && tag->integer)))
-		search->is_error = true;
-	else if (strcmp(tag->key, "otel.status_code") == 0 && is_text &&
-		 strcmp(tag->string, "ERROR") == 0)
-		search->is_error = true;
-	else
-		tags[search->tags_count++] = *tag;
-	search->tags = tags;
-}
-
-struct tag_reading {
-	struct query *q;
-	struct store_query *search;
-	struct attribute *tags;
-	const char *wrong; /* NULL: nothing */
-};
-
-static bool tag_room(struct tag_reading *r, size_t count)
-{
-	if (count <= TAGS_MAX - r->search->tags_count)
-		return true;
-	r->wrong = "more than 64 tags";
-	return false;
-}
-
-/* "tags": an object in JSON; "tag": KEY:VALUE. */
-static enum MHD_Result tag_read(void *arg, enum MHD_ValueKind kind, const char *key,
-				const char *value)
-{
-	struct tag_reading *r = arg;
-	const char *colon = value ? strchr(value, ':') : NULL;
-	const struct attribute *list;
-	struct attribute one = {.type = VALUE_STRING};
-	size_t count;
-
-	if (strcmp(key, "tags") == 0 && value) {
-		int err = attributes_read(value, strlen(value), r->q->pool, &list, &count);
-
-		if (err) {
-			r->wrong = err == -ENOMEM
-					   ? "out of memory"
-					   : "malformed 'tags' parameter, expecting a map in JSON";
-			return MHD_NO;
-		}
-		if (!tag_room(r, count))
-			return MHD_NO;
-		for (size_t i = 0; i < count; i++)
-			tag_use(r->search, r->tags, &list[i]);
-	} else if (strcmp(key, "tag") == 0) {
-		char *name = colon ? pool_alloc(r->q->pool, (size_t)(colon - value) + 1, 1) : NULL;
-
-		if (!name) {
-			r->wrong = "malformed 'tag' parameter, expecting key:value";
-			return MHD_NO;
-		}
-		memcpy(name, value, (size_t)(colon - value));
-		one.key = name;
-		one.string = colon + 1;
-		if (!tag_room(r, 1))
-			return MHD_NO;
-		tag_use(r->search, r->tags, &one);
-	}
-	return MHD_YES;
-}
-
-/* Reads the numbers of a search: NULL, or what is wrong. */
-static const char *bounds_read(const struct query *q, struct store_query *search)
-{
-	const char *start = query_value(q, "start"), *end = query_value(q, "end");
-	const char *least = query_value(q, "minDuration"), *most = query_value(q, "maxDuration");
-	const char *limit = query_value(q, "limit");
-	uint64_t number = LIMIT_PRESET;
-
-	if (limit && (!number_parse(limit, LIMIT_MAX, &number) || !number))
-		return "unable to parse param 'limit': 1 to 1500";
-	search->limit = number;
-	if (start && !number_parse(start, UINT64_MAX / 1000, &search->begin_from_ns))
-		return "unable to parse param 'start': microseconds since 1970";
-	if (end && !number_parse(end, UINT64_MAX / 1000 - 1, &search->begin_to_ns))
-		return "unable to parse param 'end': microseconds since 1970";
-	search->begin_from_ns *= 1000;
-	search->begin_to_ns = end ? search->begin_to_ns * 1000 + 999 : 0;
-	if (least && !duration_parse(least, &search->duration_from_ns))
-		return "unable to parse param 'minDuration': a duration as 1.5s or 20ms";
-	if (most && !duration_parse(most, &search->duration_to_ns))
-		return "unable to parse param 'maxDuration': a duration as 1.5s or 20ms";
-	if (most && search->duration_to_ns < search->duration_from_ns)
-		return "'maxDuration' should be greater than 'minDuration'";
-	return NULL;
-}
-
 struct id_reading {
 	struct store_ids ids;
 	bool wrong;
@@ -318,7 +176,7 @@ static enum MHD_Result id_read(void *arg, enum MHD_ValueKind kind, const char *k
 
 	if (strcmp(key, "traceID") != 0)
 		return MHD_YES;
-	r->wrong = !value || !trace_id_parse(value, &id) || r->ids.count == LIMIT_MAX ||
+	r->wrong = !value || !trace_id_parse(value, &id) || r->ids.count == JAEGER_TRACES_MAX ||
 		   vec_push(&r->ids, id);
 	return r->wrong ? MHD_NO : MHD_YES;
 }
@@ -335,9 +193,7 @@ static int search_answer(struct query *q, const struct store_query *search)
 
 static int traces_answer(struct query *q)
 {
-	struct store_query search = {.kind = -1};
-	struct attribute tags[TAGS_MAX];
-	struct tag_reading reading = {q, &search, tags, NULL};
+	struct jaeger_search search;
 	struct id_reading named = {0};
 	const char *wrong;
 	int err;
@@ -349,19 +205,65 @@ static int traces_answer(struct query *q)
 		vec_free(&named.ids);
 		return err;
 	}
-	search.service = query_value(q, "service");
-	search.operation = query_value(q, "operation");
-	if (!search.service)
-		return error_answer(q, MHD_HTTP_BAD_REQUEST, "parameter 'service' is required");
-	wrong = bounds_read(q, &search);
-	if (!wrong) {
-		MHD_get_connection_values(q->connection, MHD_GET_ARGUMENT_KIND, tag_read, &reading);
-		wrong = reading.wrong;
-	}
-	return wrong ? error_answer(q, MHD_HTTP_BAD_REQUEST, wrong) : search_answer(q, &search);
+	wrong = jaeger_search_read(q, &search);
+	return wrong ? error_answer(q, MHD_HTTP_BAD_REQUEST, wrong)
+		     : search_answer(q, &search.query);
 }
 
-const struct route jaeger_routes[] = {
-	{"/api/services", services_answer},	{"/api/services/*/operations", names_answer},
-	{"/api/operations", operations_answer}, {"/api/traces", traces_answer},
-	{"/api/traces/*", trace_answer},	{0}};
+/* "endTs" and "lookback", in milliseconds. NULL, or what is wrong. */
+static const char *window_read(const struct query *q, struct store_query *search)
+{
+	const uint64_t most = UINT64_MAX / 1000000 - 1;
+	const char *end = query_value(q, "endTs"), *lookback = query_value(q, "lookback");
+	uint64_t end_ms = clock_read_ns(CLOCK_REALTIME) / 1000000, lookback_ms = DAY_MS;
+
+	if (end && !number_parse(end, most, &end_ms))
+		return "unable to parse param 'endTs': milliseconds since 1970";
+	if (lookback && !number_parse(lookback, most, &lookback_ms))
+		return "unable to parse param 'lookback': milliseconds";
+	search->begin_to_ns = end_ms * 1000000 + 999999;
+	if (lookback_ms < end_ms)
+		search->begin_from_ns = (end_ms - lookback_ms) * 1000000;
+	return NULL;
+}
+
+static int dependencies_answer(struct query *q)
+{
+	struct store_query search = {.kind = -1, .limit = LINKED_TRACES_MAX};
+	const char *service = query_value(q, "service"), *wrong = window_read(q, &search);
+	service_links links = {0};
+	size_t count = 0;
+	struct json j;
+	int err;
+
+	if (wrong)
+		return error_answer(q, MHD_HTTP_BAD_REQUEST, wrong);
+	err = jaeger_links_find(q, &search, &links);
+	if (!err) {
+		envelope_begin(&j, q);
+		for (size_t i = 0; i < links.count; i++) {
+			const struct service_link *link = &links.data[i];
+
+			if (service && strcmp(service, link->from) != 0 &&
+			    strcmp(service, link->to) != 0)
+				continue;
+			json_object_begin(&j, NULL);
+			json_string(&j, "parent", link->from);
+			json_string(&j, "child", link->to);
+			json_u64(&j, "callCount", link->calls);
+			json_object_end(&j);
+			count++;
+		}
+		err = envelope_end(&j, count);
+	}
+	vec_free(&links);
+	return err;
+}
+
+const struct route jaeger_routes[] = {{"/api/services", services_answer},
+				      {"/api/services/*/operations", names_answer},
+				      {"/api/operations", operations_answer},
+				      {"/api/traces", traces_answer},
+				      {"/api/traces/*", trace_answer},
+				      {"/api/dependencies", dependencies_answer},
+				      {0}};

@@ -15,4 +15,13 @@
 int jaeger_traces_write(struct json *j, const struct received_batch *batch,
 			const struct store_ids *ids);
 
+/*
+ * Puts the traces of a batch in the order of the ids. Spans of a trace keep their order. 0 or
+ * -ENOMEM.
+ */
+int jaeger_batch_sort(struct received_batch *batch, const struct store_ids *ids);
+
+/* Writes the summary of a trace, which has spans, as an object. 0 or -ENOMEM. */
+int jaeger_summary_write(struct json *j, const struct received_span *spans, size_t count);
+
 #endif

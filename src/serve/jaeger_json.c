@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "serve/answer.h"
 #include "serve/jaeger.h"
@@ -267,6 +269,51 @@ static void trace_write_once(struct json *j, const struct received_span *const *
 		return;
 	written[begin] = true;
 	trace_write(j, spans + begin, end - begin);
+}
+
+/* The number of a trace in the order of the ids, and its place in the batch. */
+struct placed_span {
+	size_t trace, place;
+};
+
+static int placed_compare(const void *a, const void *b)
+{
+	const struct placed_span *x = a, *y = b;
+
+	if (x->trace != y->trace)
+		return x->trace < y->trace ? -1 : 1;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+static uint64_t trace_key(struct trace_id id)
+{
+	return hash_pair(id.high, id.low);
+}
+
+int jaeger_batch_sort(struct received_batch *batch, const struct store_ids *ids)
+{
+	struct placed_span *placed = calloc(batch->count + 1, sizeof(*placed));
+	struct received_span *sorted = calloc(batch->count + 1, sizeof(*sorted));
+	struct map numbers = {0};
+	int err = placed && sorted ? 0 : -ENOMEM;
+
+	for (uintptr_t i = ids->count; i > 0 && !err; i--)
+		err = map_put(&numbers, trace_key(ids->data[i - 1]), (void *)i);
+	for (size_t i = 0; i < batch->count && !err; i++) {
+		uint64_t key = trace_key(batch->data[i].trace);
+
+		placed[i] = (struct placed_span){(uintptr_t)map_get(&numbers, key), i};
+	}
+	if (!err) {
+		qsort(placed, batch->count, sizeof(*placed), placed_compare);
+		for (size_t i = 0; i < batch->count; i++)
+			sorted[i] = batch->data[placed[i].place];
+		memcpy(batch->data, sorted, batch->count * sizeof(*sorted));
+	}
+	map_free(&numbers);
+	free(placed);
+	free(sorted);
+	return err;
 }
 
 int jaeger_traces_write(struct json *j, const struct received_batch *batch,

@@ -31,6 +31,7 @@ struct route {
 /* Each ends with a NULL path. */
 extern const struct route own_routes[];
 extern const struct route jaeger_routes[];
+extern const struct route jaeger_v3_routes[];
 extern const struct route zipkin_routes[];
 extern const struct route metrics_routes[];
 
@@ -49,6 +50,11 @@ const char *query_value(const struct query *q, const char *name);
 
 /* Reads an id of 1 to 32 hex digits. False: it is none. */
 bool trace_id_parse(const char *text, struct trace_id *id);
+
+static inline bool trace_id_equals(struct trace_id a, struct trace_id b)
+{
+	return a.high == b.high && a.low == b.low;
+}
 
 /* 32 and 16 lower-case hex digits. */
 void trace_id_text(char text[TRACE_ID_BYTES], struct trace_id id);

@@ -17,7 +17,7 @@
 
 #define LOG_DIR "log"
 #define STORE_FILE "spans.duckdb"
-#define ADDRESSES 3
+#define ADDRESSES 4
 #define ZIPKIN_THREADS 4 /* some of them answer queries */
 
 struct serve {
@@ -26,7 +26,7 @@ struct serve {
 	struct store *store;
 	struct loader *loader;
 	struct receiver *receiver, *zipkin;
-	struct api *api;
+	struct api *api, *jaeger;
 	struct counts counts;
 	struct tally *tally;
 	void (*warn)(const char *text);
@@ -147,6 +147,8 @@ static int sockets_open(const struct serve_options *options, int fds[ADDRESSES],
 				  e);
 	if (!err)
 		err = socket_open("zipkin", options->zipkin, &fds[2], addresses->zipkin, e);
+	if (!err)
+		err = socket_open("jaeger", options->jaeger, &fds[3], addresses->jaeger, e);
 	return err;
 }
 
@@ -178,7 +180,7 @@ static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 	if (!err)
 		loader_wake(s->loader); /* for what was left in the log */
 	if (!err && fds[0] >= 0) {
-		err = api_start(fds[0], &source, &s->api);
+		err = api_start(fds[0], API_ALL, &source, &s->api);
 		fds[0] = -1;
 	}
 	if (!err && fds[1] >= 0) {
@@ -189,6 +191,10 @@ static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 		err = zipkin_start(s, fds[2]);
 		fds[2] = -1;
 	}
+	if (!err && fds[3] >= 0) {
+		err = api_start(fds[3], API_JAEGER, &source, &s->jaeger);
+		fds[3] = -1;
+	}
 	return err ? error_set(e, err, "cannot start the threads that serve") : 0;
 }
 
@@ -196,7 +202,7 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e)
 {
 	struct serve *s = calloc(1, sizeof(*s));
-	int fds[ADDRESSES] = {-1, -1, -1}, err;
+	int fds[ADDRESSES] = {-1, -1, -1, -1}, err;
 
 	if (!s)
 		return error_set(e, ENOMEM, "cannot serve");
@@ -234,6 +240,7 @@ int serve_close(struct serve *s, struct error *e)
 	receiver_stop(s->receiver);
 	receiver_stop(s->zipkin);
 	api_stop(s->api);
+	api_stop(s->jaeger);
 	loader_stop(s->loader);
 	err = log_close(s->log);
 	store_close(s->store);

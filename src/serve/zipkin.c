@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "serve/answer.h"
+#include "serve/links.h"
 #include "serve/route.h"
 
 #define LIMIT_PRESET 10
@@ -113,7 +114,7 @@ static int remote_answer(struct query *q)
 	search.marks_count = 1;
 	err = traces_find(q, &search, &ids, &batch);
 	for (size_t i = 0; i < batch.count && !err; i++) {
-		const char *remote = zipkin_remote_service(&batch.data[i]);
+		const char *remote = remote_service(&batch.data[i]);
 
 		if (remote && strcasecmp(batch.data[i].resource->service, search.service) == 0)
 			err = vec_push(&names, remote);
@@ -126,16 +127,11 @@ static int remote_answer(struct query *q)
 	return err;
 }
 
-static bool id_equals(struct trace_id a, struct trace_id b)
-{
-	return a.high == b.high && a.low == b.low;
-}
-
 static void trace_write(struct json *j, const struct received_batch *batch, struct trace_id id)
 {
 	json_array_begin_lines(j, NULL);
 	for (size_t i = 0; i < batch->count; i++) {
-		if (id_equals(batch->data[i].trace, id))
+		if (trace_id_equals(batch->data[i].trace, id))
 			zipkin_span_write(j, &batch->data[i]);
 	}
 	json_array_end(j);
@@ -144,7 +140,7 @@ static void trace_write(struct json *j, const struct received_batch *batch, stru
 static bool has_trace(const struct received_batch *batch, struct trace_id id)
 {
 	for (size_t i = 0; i < batch->count; i++) {
-		if (id_equals(batch->data[i].trace, id))
+		if (trace_id_equals(batch->data[i].trace, id))
 			return true;
 	}
 	return false;

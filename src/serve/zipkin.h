@@ -12,9 +12,6 @@ void zipkin_span_write(struct json *j, const struct received_span *span);
 /* Writes a name in lower case, as Zipkin has names of services and spans. ASCII only. */
 void zipkin_name_write(struct json *j, const char *key, const char *name);
 
-/* The name of the service at the other end of a call; NULL: it is unknown. */
-const char *zipkin_remote_service(const struct received_span *span);
-
 /* Writes an array of links between services, from the spans of whole traces. 0 or -ENOMEM. */
 int zipkin_links_write(struct json *j, const struct received_batch *batch);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "serve/answer.h"
+#include "serve/links.h"
 #include "serve/route.h"
 #include "serve/zipkin.h"
 #include "span/attributes.h"
@@ -40,11 +41,6 @@ static const char *text_of(const struct received_span *span, const char *key)
 	return a && a->type == VALUE_STRING && *a->string ? a->string : NULL;
 }
 
-const char *zipkin_remote_service(const struct received_span *span)
-{
-	return text_of(span, ZIPKIN_PEER_SERVICE);
-}
-
 static void address_write(struct json *j, const char *address)
 {
 	unsigned char any[16];
@@ -63,7 +59,7 @@ static void port_write(struct json *j, const struct attribute *port)
 
 static void endpoints_write(struct json *j, const struct received_span *span)
 {
-	const char *remote = zipkin_remote_service(span);
+	const char *remote = remote_service(span);
 	const char *address = text_of(span, ZIPKIN_PEER_ADDRESS);
 	const struct attribute *port = find(span, ZIPKIN_PEER_PORT);
 
@@ -229,4 +225,28 @@ void zipkin_span_write(struct json *j, const struct received_span *span)
 	if (span->shared)
 		json_bool(j, "shared", true);
 	json_object_end(j);
+}
+
+static void link_write(struct json *j, const struct service_link *link)
+{
+	json_object_begin(j, NULL);
+	zipkin_name_write(j, "parent", link->from);
+	zipkin_name_write(j, "child", link->to);
+	json_u64(j, "callCount", link->calls);
+	if (link->errors)
+		json_u64(j, "errorCount", link->errors);
+	json_object_end(j);
+}
+
+int zipkin_links_write(struct json *j, const struct received_batch *batch)
+{
+	service_links links = {0};
+	int err = links_find(batch, true, &links);
+
+	json_array_begin(j, NULL);
+	for (size_t i = 0; i < links.count; i++)
+		link_write(j, &links.data[i]);
+	json_array_end(j);
+	vec_free(&links);
+	return err;
 }

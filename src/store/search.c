@@ -84,31 +84,74 @@ static int bare_add(struct statement *s, const char *pair, size_t bytes, struct 
 	return err ? err : pattern_add(s, pair, bytes, pool, '}');
 }
 
-/* A text of "error" is that of the status, as in Zipkin. */
-static int status_text_add(struct statement *s, const char *text, struct pool *pool)
+/* A text of a key in `rest` or in a scope. `sql` has its place. */
+static int field_text_add(struct statement *s, const char *sql, const char *key, const char *text,
+			  struct pool *pool)
 {
-	const struct attribute status = {.key = "status", .type = VALUE_STRING, .string = text};
+	const struct attribute field = {.key = key, .type = VALUE_STRING, .string = text};
 	size_t bytes;
-	const char *pair = pair_text(&status, pool, &bytes);
+	const char *pair = pair_text(&field, pool, &bytes);
 
 	if (!pair)
 		return -ENOMEM;
-	statement_add(s, " OR contains(rest, ?)");
+	statement_add(s, sql);
 	statement_bind_text(s, pair, bytes);
 	return 0;
+}
+
+static void field_number_add(struct statement *s, const char *sql, int number)
+{
+	statement_add(s, sql);
+	statement_bind_number(s, (uint64_t)number);
+}
+
+/*
+ * Tags in which Jaeger and Zipkin show what OTLP has fields for. A text of "error" is that of the
+ * status, as in Zipkin.
+ */
+static int field_condition(struct statement *s, const struct attribute *tag, struct pool *pool)
+{
+	static const struct {
+		const char *tag, *field, *sql;
+	} texts[] = {
+		{"error", "status", " OR contains(rest, ?)"},
+		{"otel.status_description", "status", " OR contains(rest, ?)"},
+		{"w3c.tracestate", "trace_state", " OR contains(rest, ?)"},
+		{"otel.scope.name", "name",
+		 " OR scope IN (SELECT id FROM texts WHERE starts_with(text, concat('{', ?)))"},
+		{"otel.scope.version", "version",
+		 " OR scope IN (SELECT id FROM texts WHERE contains(text, ?))"},
+	};
+	bool is_text = tag->type == VALUE_STRING;
+	const char *text = is_text ? tag->string : "";
+	bool is_true = is_text ? strcmp(text, "true") == 0
+			       : tag->type == VALUE_BOOLEAN && tag->integer;
+	int err = 0, kind = received_kind_parse(text);
+
+	if (strcmp(tag->key, "span.kind") == 0 && kind > RECEIVED_UNSPECIFIED)
+		field_number_add(s, " OR kind = ?", kind);
+	if ((strcmp(tag->key, "error") == 0 && is_true) ||
+	    (strcmp(tag->key, "otel.status_code") == 0 && strcmp(text, "ERROR") == 0))
+		field_number_add(s, " OR status = ?", RECEIVED_ERROR);
+	if (strcmp(tag->key, "otel.status_code") == 0 && strcmp(text, "OK") == 0)
+		field_number_add(s, " OR status = ?", RECEIVED_OK);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && *text && !err; i++) {
+		if (strcmp(tag->key, texts[i].tag) == 0)
+			err = field_text_add(s, texts[i].sql, texts[i].field, text, pool);
+	}
+	return err;
 }
 
 static int tag_condition(struct statement *s, const struct attribute *tag, struct pool *pool)
 {
 	size_t bytes;
 	const char *pair = pair_text(tag, pool, &bytes);
-	int err = 0;
+	int err;
 
 	if (!pair)
 		return -ENOMEM;
 	statement_add(s, "false");
-	if (tag->type == VALUE_STRING && strcmp(tag->key, "error") == 0)
-		err = status_text_add(s, tag->string, pool);
+	err = field_condition(s, tag, pool);
 	if (err)
 		return err;
 	if (tag->type != VALUE_STRING) {

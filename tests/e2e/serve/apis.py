@@ -112,6 +112,153 @@ class Prometheus:
         self.process.wait(PATIENCE)
 
 
+def ask(server, path, which="queries", **parameters):
+    """Status and answer of a query, in JSON where it is."""
+    query = "?" + urllib.parse.urlencode(parameters, doseq=True) if parameters else ""
+    status, body = server.ask(which, "GET", path + query)
+    return status, json.loads(body) if body[:1] in (b"{", b"[") else body.decode()
+
+
+def hex32(trace):
+    return f"{trace:032x}"
+
+
+def check_jaeger_search(server, checks):
+    def found(**parameters):
+        answer = ask(server, "/api/traces", **parameters)[1]
+        return sorted((int(trace["traceID"], 16), len(trace["spans"]))
+                      for trace in answer["data"] or [])
+    whole = [(SHOP, 3)]
+    for tag, value, service in (
+            ("otel.status_code", "ERROR", "api-bank"), ("error", "true", "api-bank"),
+            ("error", True, "api-bank"), ("otel.status_description", "no money", "api-bank"),
+            ("otel.scope.name", "bank-lib", "api-bank"), ("otel.scope.version", "2", "api-bank"),
+            ("w3c.tracestate", "v=1", "api-bank"), ("span.kind", "server", "api-shop"),
+            ("span.kind", "client", "api-shop"), ("host.name", "node-7", "api-shop"),
+            ("process.pid", "41", "api-shop"), ("http.status_code", "500", "api-shop"),
+            ("http.status_code", 500, "api-shop"), ("ok", "true", "api-bank"),
+            ("part", "0.5", "api-bank")):
+        checks.equal(f"Jaeger finds a whole trace by {tag}={value}", found(
+            service=service, tags=json.dumps({tag: value})), whole)
+    for tag, value, service in (
+            ("otel.status_code", "OK", "api-bank"), ("error", "true", "api-shop"),
+            ("error", "false", "api-bank"), ("otel.status_description", "no", "api-bank"),
+            ("otel.scope.name", "bank", "api-bank"), ("otel.scope.name", "bank-lib", "api-shop"),
+            ("span.kind", "consumer", "api-shop"), ("span.kind", "client", "api-bank"),
+            ("span.kind", "unspecified", "api-bank"), ("host.name", "node-7", "api-bank")):
+        checks.equal(f"Jaeger finds none by {tag}={value} of {service}", found(
+            service=service, tags=json.dumps({tag: value})), [])
+    checks.equal("Jaeger: all conditions hold for one span", (
+        found(service="api-shop", tags='{"span.kind":"client","http.route":"/buy"}'),
+        found(service="api-shop", tags='{"span.kind":"server","http.route":"/buy"}')),
+        ([], whole))
+    for text in (f"{SHOP:x}", f"{SHOP:X}", f"000{SHOP:x}", f"{SHOP:032X}"):
+        status, answer = ask(server, f"/api/traces/{text}")
+        checks.equal(f"Jaeger: by id {text}", (status, answer["data"][0]["traceID"],
+                                               len(answer["data"][0]["spans"])),
+                     (200, hex32(SHOP), 3))
+
+
+def check_jaeger_v3(server, checks):
+    def stamp(ns):
+        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ns // 10**9))
+        return f"{seconds}.{ns % 10**9:09d}Z"
+    window = {"query.startTimeMin": stamp(NOW_NS - 10**9), "query.startTimeMax": stamp(NOW_NS + 60 * 10**9)}
+    older = {"query.start_time_min": stamp(NOW_NS), "query.start_time_max": stamp(NOW_NS + 10**9)}
+    checks.equal("v3: services", ask(server, "/api/v3/services"),
+                 (200, {"services": ["api-bank", "api-shop", "api/odd name"]}))
+    checks.equal("v3: operations", ask(server, "/api/v3/operations", service="api-shop"), (200, {
+        "operations": [{"name": "GET /buy", "spanKind": "server"},
+                       {"name": "pay", "spanKind": "client"}]}))
+    checks.equal("v3: operations of a kind", ask(
+        server, "/api/v3/operations", service="api-shop", span_kind="client")[1],
+        {"operations": [{"name": "pay", "spanKind": "client"}]})
+    status, answer = ask(server, f"/api/v3/traces/{SHOP:X}")
+    resources = answer["result"]["resourceSpans"]
+    spans = [span for r in resources for s in r["scopeSpans"] for span in s["spans"]]
+    checks.equal("v3: a trace", (status, [span["spanId"] for span in spans]),
+                 (200, [f"{n:016x}" for n in (1, 2, 3)]))
+    begin = str(NOW_NS + 6000000)
+    checks.equal("v3: a span", spans[2], {
+        "traceId": hex32(SHOP), "spanId": f"{3:016x}", "traceState": "v=1",
+        "parentSpanId": f"{2:016x}", "name": "POST /pay", "kind": 2, "startTimeUnixNano": begin,
+        "endTimeUnixNano": str(NOW_NS + 36250000),
+        "attributes": attributes_of({"sizes": [1, 2], "ok": True, "part": 0.5}) and [
+            {"key": "sizes", "value": {"arrayValue": {"values": [{"intValue": "1"},
+                                                                 {"intValue": "2"}]}}},
+            {"key": "ok", "value": {"boolValue": True}},
+            {"key": "part", "value": {"doubleValue": 0.5}}],
+        "events": [{"timeUnixNano": str(NOW_NS), "name": "retry",
+                    "attributes": [{"key": "try", "value": {"intValue": "2"}}]}],
+        "links": [{"traceId": hex32(LONE), "spanId": f"{9:016x}"}],
+        "status": {"message": "no money", "code": 2}})
+    checks.equal("v3: scope and resource", (
+        resources[1]["scopeSpans"][0]["scope"], resources[0]["resource"]["attributes"][0]),
+        ({"name": "bank-lib", "version": "2"},
+         {"key": "service.name", "value": {"stringValue": "api-shop"}}))
+    status, again = ask(server, "/api/v3/traces", **older, **{
+        "query.service_name": "api-bank", "query.operation_name": "POST /pay",
+        "query.duration_min": "30ms", "query.num_traces": 5})
+    checks.equal("v3: a search finds the same", (status, again), (200, answer))
+    checks.equal("v3: no trace found", ask(server, "/api/v3/traces", **window, **{
+        "query.serviceName": "nobody"}), (404, {"error": {"httpCode": 404,
+                                                          "message": "No traces found"}}))
+    checks.equal("v3: summaries", ask(server, "/api/v3/trace-summaries", **window, **{
+        "query.serviceName": "api-shop",
+        "query.attributes": '{"span.kind":"client"}'}), (200, {"summaries": [{
+            "traceId": hex32(SHOP), "rootServiceName": "api-shop", "rootOperationName": "GET /buy",
+            "minStartTimeUnixNano": str(NOW_NS), "maxEndTimeUnixNano": str(NOW_NS + 50000000),
+            "spanCount": 3, "errorSpanCount": 1, "services": [
+                {"name": "api-bank", "spanCount": 1, "errorSpanCount": 1},
+                {"name": "api-shop", "spanCount": 2}]}]}))
+    checks.equal("v3: dependencies", ask(
+        server, "/api/v3/dependencies", startTime=stamp(NOW_NS - 10**9), endTime=stamp(time.time_ns())),
+        (200, {"dependencies": [{"parent": "api-shop", "child": "api-bank", "callCount": "1"}]}))
+    for name, path, parameters in (
+            ("no time", "traces", {}), ("a bad time", "traces", {**window, "query.startTimeMin": "x"}),
+            ("a time without a zone", "trace-summaries",
+             {**window, "query.startTimeMin": "2026-01-01T00:00:00"}),
+            ("an empty time", "traces", {**window, "query.startTimeMax": stamp(0)}),
+            ("a bad id", "traces/xyz", {}), ("bad attributes", "traces",
+                                             {**window, "query.attributes": "[1]"}),
+            ("no service", "operations", {})):
+        status, answer = ask(server, f"/api/v3/{path}", **parameters)
+        checks.equal(f"v3: refused: {name}", (status, answer["error"]["httpCode"],
+                                              len(answer["error"]["message"]) > 8),
+                     (400, 400, True))
+
+
+def check_grafana_jaeger(server, checks):
+    """The requests of Grafana's Jaeger data source, at the address of --jaeger."""
+    def get(path, **parameters):
+        status, answer = ask(server, path, "Jaeger", **parameters)
+        return answer["data"] if status == 200 else status
+    micros = {"start": NOW_NS // 1000 - 3600000000, "end": time.time_ns() // 1000}
+    checks.equal("Grafana: the data source works", get("/api/services"),
+                 ["api-bank", "api-shop", "api/odd name"])
+    checks.equal("Grafana: operations", get("/api/services/api%2Fodd%20name/operations"), ["only"])
+    found = get("/api/traces", service="api-shop", operation="GET /buy", limit=20,
+                tags='{"http.status_code":"500"}', minDuration="1ms", maxDuration="1.2s",
+                lookback="custom", **micros)
+    checks.equal("Grafana: search", [(trace["traceID"], len(trace["spans"])) for trace in found],
+                 [(hex32(SHOP), 3)])
+    trace, = get(f"/api/traces/{SHOP:032x}", **micros)
+    span = next(span for span in trace["spans"] if span["operationName"] == "pay")
+    checks.equal("Grafana: a trace", (
+        span["duration"], span["startTime"], trace["processes"][span["processID"]]["serviceName"],
+        span["references"][0]["spanID"]), (40000, NOW_NS // 1000 + 5000, "api-shop", f"{1:016x}"))
+    window = {"endTs": time.time_ns() // 1000000, "lookback": 3600000}
+    links = [{"parent": "api-shop", "child": "api-bank", "callCount": 1}]
+    checks.equal("Grafana: dependencies", get("/api/dependencies", **window), links)
+    checks.equal("dependencies of a service", (get("/api/dependencies", service="api-bank"),
+                                               get("/api/dependencies", service="x")), (links, []))
+    checks.equal("dependencies of the past", get("/api/dependencies", endTs=1000), [])
+    checks.equal("dependencies: refused", get("/api/dependencies", endTs="x"), 400)
+    checks.equal("the own API is not at Jaeger's address",
+                 [ask(server, path, "Jaeger")[0] for path in ("/api/v1/status", "/metrics")],
+                 [404, 404])
+
+
 def metric(text, start):
     """The value of the series whose line starts so."""
     found = [line for line in text.splitlines() if line.startswith(start + " ")]
@@ -187,11 +334,14 @@ def main():
     fathom = sys.argv[1]
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="fathom-apis-") as folder:
-        server = Server(fathom, os.path.join(folder, "data"))
+        server = Server(fathom, os.path.join(folder, "data"), "--jaeger", "127.0.0.1:0")
         try:
             send_sample(server)
             check_metrics(server, checks)
             check_prometheus(server, checks, folder)
+            check_jaeger_search(server, checks)
+            check_jaeger_v3(server, checks)
+            check_grafana_jaeger(server, checks)
         finally:
             server.process.kill()
             server.process.wait()

@@ -59,10 +59,10 @@ class Server:
         self.ports, said = {}, ""
         for line in self.process.stdout:
             said += line
-            found = re.match(r"(OTLP|Zipkin|queries).*?http://127\.0\.0\.1:(\d+)/", line)
+            found = re.match(r"(OTLP|Zipkin|Jaeger|queries).*?http://127\.0\.0\.1:(\d+)/", line)
             if found:
                 self.ports[found.group(1)] = int(found.group(2))
-            if len(self.ports) == 3:
+            if "queries" in self.ports:
                 return
         error = self.process.stderr.read()
         self.process.wait()

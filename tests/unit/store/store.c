@@ -452,6 +452,40 @@ TEST(tags_are_those_of_span_and_resource)
 	drop(s);
 }
 
+TEST(tags_may_stand_for_fields)
+{
+	static const struct received_scope lib = {.name = "lib", .version = "1"};
+	const struct attribute yes = {.key = "error", .type = VALUE_BOOLEAN, .integer = 1};
+	const struct attribute no = {.key = "error", .type = VALUE_BOOLEAN};
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(1, 1, "a"), make(2, 1, "b"), make(3, 1, "c")};
+
+	spans[0].status = RECEIVED_OK;
+	spans[1].status = RECEIVED_ERROR;
+	spans[1].status_text = "no \"money\"";
+	spans[1].trace_state = "v=1";
+	spans[2].kind = RECEIVED_UNSPECIFIED;
+	spans[2].scope = &lib;
+	append(s, spans, 3);
+	commit(s, 1);
+	CHECK_EQ(tag_search(s, text_tag("otel.status_code", "ERROR")), 2);
+	CHECK_EQ(tag_search(s, text_tag("otel.status_code", "OK")), 1);
+	CHECK_EQ(tag_search(s, text_tag("otel.status_code", "UNSET")), 0);
+	CHECK_EQ(tag_search(s, text_tag("error", "true")), 2);
+	CHECK_EQ(tag_search(s, text_tag("error", "false")), 0);
+	CHECK_EQ(tag_search(s, yes), 2);
+	CHECK_EQ(tag_search(s, no), 0);
+	CHECK_EQ(tag_search(s, text_tag("otel.status_description", "no \"money\"")), 2);
+	CHECK_EQ(tag_search(s, text_tag("otel.status_description", "no")), 0);
+	CHECK_EQ(tag_search(s, text_tag("w3c.tracestate", "v=1")), 2);
+	CHECK_EQ(tag_search(s, text_tag("otel.scope.name", "lib")), 3);
+	CHECK_EQ(tag_search(s, text_tag("otel.scope.name", "l")), 0);
+	CHECK_EQ(tag_search(s, text_tag("otel.scope.version", "1")), 3);
+	CHECK_EQ(tag_search(s, text_tag("span.kind", "server")), 21);
+	CHECK_EQ(tag_search(s, text_tag("span.kind", "unspecified")), 0);
+	drop(s);
+}
+
 TEST(operations_are_listed_once)
 {
 	struct store *s = open_searched();

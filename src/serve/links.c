@@ -1,29 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Links between services: a span is called from its parent, if that is of another service. A shared
- * span is called from the other half of its id. A call to a service that sent no span is
- * known from its caller alone.
- */
+#include "serve/links.h"
+
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/hash.h"
 #include "base/map.h"
-#include "base/vec.h"
-#include "serve/zipkin.h"
-
-struct service_link {
-	const char *from, *to;
-	bool is_error;
-};
+#include "span/attributes.h"
 
 struct linking {
 	const struct received_batch *batch;
 	struct map callees, others; /* spans by their ids: servers and consumers; others */
 	bool *called;		    /* of each span: a link begins there */
-	VEC(struct service_link) links;
+	bool is_caseless;
+	service_links *links;
 };
+
+const char *remote_service(const struct received_span *span)
+{
+	const struct attribute *a = attributes_find(span->attributes.data, span->attributes.count,
+						    "peer.service");
+
+	return a && a->type == VALUE_STRING && *a->string ? a->string : NULL;
+}
+
+/* The order of names in which those that are the same for `l` are equal. */
+static int names_compare(const char *a, const char *b, bool is_caseless)
+{
+	int order = strcasecmp(a, b);
+
+	return order || is_caseless ? order : strcmp(a, b);
+}
 
 static bool is_callee(const struct received_span *span)
 {
@@ -57,32 +66,33 @@ static int parent_link(struct linking *l, size_t i)
 {
 	const struct received_span *span = &l->batch->data[i], *parent = parent_find(l, span);
 	struct service_link link = {.to = span->resource->service,
-				    .is_error = span->status == RECEIVED_ERROR};
+				    .calls = 1,
+				    .errors = span->status == RECEIVED_ERROR};
 
 	if (!parent)
 		return 0;
 	link.from = parent->resource->service;
-	if (strcasecmp(link.from, link.to) == 0)
+	if (names_compare(link.from, link.to, l->is_caseless) == 0)
 		return 0;
 	l->called[parent - l->batch->data] = true;
-	return vec_push(&l->links, link);
+	return vec_push(l->links, link);
 }
 
 /* The service at the other end, which sent no span. */
 static int remote_link(struct linking *l, size_t i)
 {
 	const struct received_span *span = &l->batch->data[i];
-	const char *remote = zipkin_remote_service(span);
-	struct service_link link = {span->resource->service, remote,
+	const char *remote = remote_service(span);
+	struct service_link link = {span->resource->service, remote, 1,
 				    span->status == RECEIVED_ERROR};
 
 	if (!remote || l->called[i] ||
 	    (span->kind != RECEIVED_CLIENT && span->kind != RECEIVED_PRODUCER))
 		return 0;
-	return vec_push(&l->links, link);
+	return vec_push(l->links, link);
 }
 
-static int links_find(struct linking *l)
+static int calls_find(struct linking *l)
 {
 	int err = 0;
 
@@ -102,45 +112,54 @@ static int links_find(struct linking *l)
 static int link_compare(const void *a, const void *b)
 {
 	const struct service_link *x = a, *y = b;
+	int order = names_compare(x->from, y->from, false);
+
+	return order ? order : names_compare(x->to, y->to, false);
+}
+
+static int link_compare_caseless(const void *a, const void *b)
+{
+	const struct service_link *x = a, *y = b;
 	int order = strcasecmp(x->from, y->from);
 
 	return order ? order : strcasecmp(x->to, y->to);
 }
 
-/* Writes the sum of equal links, which follow each other. Returns how many they are. */
-static size_t link_write(struct json *j, const struct service_link *links, size_t count)
+/* Sorts the links from the index on, and adds up those between the same services. */
+static void links_fold(service_links *links, size_t first, bool is_caseless)
 {
-	uint64_t errors = 0;
-	size_t same = 0;
+	int (*compare)(const void *, const void *) = is_caseless ? link_compare_caseless
+								 : link_compare;
+	size_t kept = first;
 
-	while (same < count && link_compare(&links[0], &links[same]) == 0)
-		errors += links[same++].is_error;
-	json_object_begin(j, NULL);
-	zipkin_name_write(j, "parent", links[0].from);
-	zipkin_name_write(j, "child", links[0].to);
-	json_u64(j, "callCount", same);
-	if (errors)
-		json_u64(j, "errorCount", errors);
-	json_object_end(j);
-	return same;
+	if (links->count == first)
+		return;
+	qsort(links->data + first, links->count - first, sizeof(*links->data), compare);
+	for (size_t i = first + 1; i < links->count; i++) {
+		if (compare(&links->data[kept], &links->data[i]) == 0) {
+			links->data[kept].calls += links->data[i].calls;
+			links->data[kept].errors += links->data[i].errors;
+		} else {
+			links->data[++kept] = links->data[i];
+		}
+	}
+	links->count = kept + 1;
 }
 
-int zipkin_links_write(struct json *j, const struct received_batch *batch)
+int links_find(const struct received_batch *batch, bool is_caseless, service_links *out)
 {
-	struct linking l = {.batch = batch};
+	struct linking l = {.batch = batch, .is_caseless = is_caseless, .links = out};
+	size_t first = out->count;
 	int err;
 
 	l.called = calloc(batch->count ? batch->count : 1, sizeof(*l.called));
-	err = l.called ? links_find(&l) : -ENOMEM;
-	if (!err && l.links.count)
-		qsort(l.links.data, l.links.count, sizeof(*l.links.data), link_compare);
-	json_array_begin(j, NULL);
-	for (size_t i = 0; !err && i < l.links.count;)
-		i += link_write(j, &l.links.data[i], l.links.count - i);
-	json_array_end(j);
+	err = l.called ? calls_find(&l) : -ENOMEM;
+	if (err)
+		out->count = first;
+	else
+		links_fold(out, first, is_caseless);
 	map_free(&l.callees);
 	map_free(&l.others);
-	vec_free(&l.links);
 	free(l.called);
 	return err;
 }
