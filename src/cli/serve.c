@@ -13,6 +13,7 @@ struct serve_command_options {
 	const char *dir;
 	const char *http;
 	const char *otlp_http;
+	const char *otlp_grpc;
 	const char *zipkin;
 	const char *jaeger;
 };
@@ -26,6 +27,8 @@ static const struct option serve_option_table[] = {
 	{"http", 0, "ADDRESS", "of the query API, or off", "127.0.0.1:7070", AT(http), option_text},
 	{"otlp-http", 0, "ADDRESS", "of the receiver of OTLP over HTTP, or off", "127.0.0.1:4318",
 	 AT(otlp_http), option_text},
+	{"otlp-grpc", 0, "ADDRESS", "of the receiver of OTLP over gRPC, or off", "127.0.0.1:4317",
+	 AT(otlp_grpc), option_text},
 	{"zipkin", 0, "ADDRESS", "of Zipkin's receiver and query API, or off", "127.0.0.1:9411",
 	 AT(zipkin), option_text},
 	{"jaeger", 0, "ADDRESS", "of Jaeger's query API alone, or off", "off", AT(jaeger),
@@ -64,6 +67,8 @@ static void addresses_print(const struct serve_addresses *addresses, const char 
 	printf("spans are kept in %s\n", dir);
 	if (*addresses->otlp_http)
 		printf("OTLP over HTTP: http://%s/v1/traces\n", addresses->otlp_http);
+	if (*addresses->otlp_grpc)
+		printf("OTLP over gRPC: http://%s\n", addresses->otlp_grpc);
 	if (*addresses->zipkin)
 		printf("Zipkin: http://%s/api/v2/spans, and its queries below /api/v2/\n",
 		       addresses->zipkin);
@@ -84,8 +89,13 @@ static int serve_run(const void *fields, const struct operands *operands, struct
 {
 	const struct serve_command_options *o = fields;
 	char text[4096];
-	const struct serve_options options = {dir_of(o, text), o->http,	  o->otlp_http,
-					      o->zipkin,       o->jaeger, failure_print};
+	const struct serve_options options = {.dir = dir_of(o, text),
+					      .http = o->http,
+					      .otlp_http = o->otlp_http,
+					      .otlp_grpc = o->otlp_grpc,
+					      .zipkin = o->zipkin,
+					      .jaeger = o->jaeger,
+					      .warn = failure_print};
 	struct serve_addresses addresses;
 	struct serve *serve = NULL;
 	sigset_t ends;
@@ -109,10 +119,11 @@ static int serve_run(const void *fields, const struct operands *operands, struct
 const struct command command_serve = {
 	.name = "serve",
 	.summary = "receive spans from tracers, keep them, and answer queries",
-	.usage = "[-o DIR] [--http ADDRESS] [--otlp-http ADDRESS] [--zipkin ADDRESS] "
-		 "[--jaeger ADDRESS]",
+	.usage = "[-o DIR] [--http ADDRESS] [--otlp-http ADDRESS] [--otlp-grpc ADDRESS] "
+		 "[--zipkin ADDRESS] [--jaeger ADDRESS]",
 	.description =
-		"Receives spans of OpenTelemetry, by OTLP over HTTP, and of Zipkin's tracers, and "
+		"Receives spans of OpenTelemetry, by OTLP over HTTP and gRPC, and of Zipkin's "
+		"tracers, and "
 		"keeps\n"
 		"them in DIR. A request is acknowledged when its spans are on the disk. Queries "
 		"are "

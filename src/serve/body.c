@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define INFLATE_BYTES ((size_t)44 << 10) /* of zlib: its window, and its state */
+
 void body_begin(struct body *b, size_t limit_bytes, bool is_gzip)
 {
 	memset(b, 0, sizeof(*b));
@@ -59,6 +61,11 @@ int body_add(struct body *b, const void *data, size_t bytes)
 int body_finish(struct body *b)
 {
 	return b->is_gzip && !b->ended ? -EBADMSG : 0;
+}
+
+size_t body_memory(const struct body *b)
+{
+	return b->bytes.capacity + (b->inflating ? INFLATE_BYTES : 0);
 }
 
 void body_free(struct body *b)

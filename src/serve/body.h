@@ -23,6 +23,9 @@ int body_add(struct body *b, const void *data, size_t bytes);
 /* Everything came. 0, or -EBADMSG if the gzip is cut. */
 int body_finish(struct body *b);
 
+/* The memory that it takes, that of zlib included. */
+size_t body_memory(const struct body *b);
+
 void body_free(struct body *b);
 
 #endif

@@ -7,10 +7,7 @@
 #define SERVE_RECEIVER_H
 
 #include "base/error.h"
-#include "log/log.h"
-#include "serve/counts.h"
-#include "serve/intake.h"
-#include "serve/loader.h"
+#include "serve/delivery.h"
 #include "serve/route.h"
 
 struct receiver;
@@ -18,9 +15,7 @@ struct receiver;
 /* All of it outlives the receiver. */
 struct receiver_options {
 	const struct protocol *protocol;
-	struct log *log;
-	struct loader *loader;
-	struct counts *counts;
+	struct destination to;
 	/* what is answered at the other paths, and to other methods; without tables: nothing */
 	struct route_set queries;
 	unsigned int threads; /* that read requests; 0: one */

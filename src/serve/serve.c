@@ -12,13 +12,15 @@
 
 #include "serve/address.h"
 #include "serve/api.h"
+#include "serve/grpc.h"
 #include "serve/loader.h"
 #include "serve/receiver.h"
 
 #define LOG_DIR "log"
 #define STORE_FILE "spans.duckdb"
-#define ADDRESSES 4
 #define ZIPKIN_THREADS 4 /* some of them answer queries */
+
+enum address { HTTP, OTLP_HTTP, OTLP_GRPC, ZIPKIN, JAEGER, ADDRESSES };
 
 struct serve {
 	int log_dir;
@@ -27,8 +29,11 @@ struct serve {
 	struct loader *loader;
 	struct receiver *receiver, *zipkin;
 	struct api *api, *jaeger;
+	struct grpc *grpc;
 	struct counts counts;
 	struct tally *tally;
+	struct limits limits;
+	atomic_size_t pending_bytes;
 	void (*warn)(const char *text);
 };
 
@@ -135,65 +140,91 @@ static int socket_open(const char *option, const char *address, int *fd,
 	return err;
 }
 
-static int sockets_open(const struct serve_options *options, int fds[ADDRESSES],
-			struct serve_addresses *addresses, struct error *e)
+static int sockets_open(const struct serve_options *o, int fds[ADDRESSES],
+			struct serve_addresses *to, struct error *e)
 {
-	int err;
+	const struct {
+		const char *option, *address;
+		char *text;
+	} addresses[ADDRESSES] = {[HTTP] = {"http", o->http, to->http},
+				  [OTLP_HTTP] = {"otlp-http", o->otlp_http, to->otlp_http},
+				  [OTLP_GRPC] = {"otlp-grpc", o->otlp_grpc, to->otlp_grpc},
+				  [ZIPKIN] = {"zipkin", o->zipkin, to->zipkin},
+				  [JAEGER] = {"jaeger", o->jaeger, to->jaeger}};
+	int err = 0;
 
-	*addresses = (struct serve_addresses){0};
-	err = socket_open("http", options->http, &fds[0], addresses->http, e);
-	if (!err)
-		err = socket_open("otlp-http", options->otlp_http, &fds[1], addresses->otlp_http,
-				  e);
-	if (!err)
-		err = socket_open("zipkin", options->zipkin, &fds[2], addresses->zipkin, e);
-	if (!err)
-		err = socket_open("jaeger", options->jaeger, &fds[3], addresses->jaeger, e);
+	*to = (struct serve_addresses){0};
+	for (int i = 0; i < ADDRESSES && !err; i++)
+		err = socket_open(addresses[i].option, addresses[i].address, &fds[i],
+				  addresses[i].text, e);
 	return err;
 }
 
+/* Each of these takes over the socket. */
+
+static int http_start(struct serve *s, int fd, const struct destination *to)
+{
+	const struct api_source source = {s->log, s->store, &s->counts, s->tally};
+
+	return api_start(fd, API_ALL, &source, &s->api);
+}
+
+static int otlp_http_start(struct serve *s, int fd, const struct destination *to)
+{
+	const struct receiver_options options = {.protocol = &protocol_otlp, .to = *to};
+
+	return receiver_start(fd, &options, &s->receiver);
+}
+
+static int otlp_grpc_start(struct serve *s, int fd, const struct destination *to)
+{
+	return grpc_start(fd, to, &s->grpc);
+}
+
 /* Zipkin's receiver and its query API are at one address. */
-static int zipkin_start(struct serve *s, int fd)
+static int zipkin_start(struct serve *s, int fd, const struct destination *to)
 {
 	static const struct route *const tables[] = {zipkin_routes, NULL};
 	const struct receiver_options options = {
 		.protocol = &protocol_zipkin,
-		.log = s->log,
-		.loader = s->loader,
-		.counts = &s->counts,
+		.to = *to,
 		.queries = {{s->log, s->store, &s->counts, s->tally}, tables},
 		.threads = ZIPKIN_THREADS};
 
 	return receiver_start(fd, &options, &s->zipkin);
 }
 
-static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
+static int jaeger_start(struct serve *s, int fd, const struct destination *to)
 {
 	const struct api_source source = {s->log, s->store, &s->counts, s->tally};
-	struct receiver_options receiving = {
-		.protocol = &protocol_otlp, .log = s->log, .counts = &s->counts};
+
+	return api_start(fd, API_JAEGER, &source, &s->jaeger);
+}
+
+static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
+{
+	static int (*const starts[ADDRESSES])(struct serve *, int, const struct destination *) = {
+		[HTTP] = http_start,
+		[OTLP_HTTP] = otlp_http_start,
+		[OTLP_GRPC] = otlp_grpc_start,
+		[ZIPKIN] = zipkin_start,
+		[JAEGER] = jaeger_start};
 	const struct loader_options loading = {s->log,	   s->log_dir, s->store,
 					       &s->counts, s->warn,    {tally_watch(s->tally)}};
+	struct destination to = {.log = s->log,
+				 .counts = &s->counts,
+				 .limits = &s->limits,
+				 .pending_bytes = &s->pending_bytes};
 	int err = loader_start(&loading, &s->loader);
 
-	receiving.loader = s->loader;
+	to.loader = s->loader;
 	if (!err)
 		loader_wake(s->loader); /* for what was left in the log */
-	if (!err && fds[0] >= 0) {
-		err = api_start(fds[0], API_ALL, &source, &s->api);
-		fds[0] = -1;
-	}
-	if (!err && fds[1] >= 0) {
-		err = receiver_start(fds[1], &receiving, &s->receiver);
-		fds[1] = -1;
-	}
-	if (!err && fds[2] >= 0) {
-		err = zipkin_start(s, fds[2]);
-		fds[2] = -1;
-	}
-	if (!err && fds[3] >= 0) {
-		err = api_start(fds[3], API_JAEGER, &source, &s->jaeger);
-		fds[3] = -1;
+	for (int i = 0; i < ADDRESSES && !err; i++) {
+		if (fds[i] < 0)
+			continue;
+		err = starts[i](s, fds[i], &to);
+		fds[i] = -1;
 	}
 	return err ? error_set(e, err, "cannot start the threads that serve") : 0;
 }
@@ -202,12 +233,15 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e)
 {
 	struct serve *s = calloc(1, sizeof(*s));
-	int fds[ADDRESSES] = {-1, -1, -1, -1}, err;
+	int fds[ADDRESSES], err;
 
+	for (int i = 0; i < ADDRESSES; i++)
+		fds[i] = -1;
 	if (!s)
 		return error_set(e, ENOMEM, "cannot serve");
 	s->log_dir = -1;
 	s->warn = options->warn;
+	s->limits = LIMITS_DEFAULT;
 	pthread_mutex_init(&s->counts.lock, NULL);
 	s->tally = tally_open();
 	err = s->tally ? sockets_open(options, fds, addresses, e)
@@ -239,6 +273,7 @@ int serve_close(struct serve *s, struct error *e)
 		return 0;
 	receiver_stop(s->receiver);
 	receiver_stop(s->zipkin);
+	grpc_stop(s->grpc);
 	api_stop(s->api);
 	api_stop(s->jaeger);
 	loader_stop(s->loader);

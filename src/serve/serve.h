@@ -23,6 +23,7 @@ struct serve_options {
 	const char *dir;       /* made if it is not there */
 	const char *http;      /* "ADDRESS:PORT" of the query API; "off" */
 	const char *otlp_http; /* of the receiver of OTLP over HTTP; "off" */
+	const char *otlp_grpc; /* of the receiver of OTLP over gRPC; "off" */
 	const char *zipkin;    /* of Zipkin's receiver and query API; "off" */
 	const char *jaeger;    /* of Jaeger's query API alone; "off" */
 	void (*warn)(
@@ -33,6 +34,7 @@ struct serve_options {
 struct serve_addresses {
 	char http[SERVE_ADDRESS_BYTES];
 	char otlp_http[SERVE_ADDRESS_BYTES];
+	char otlp_grpc[SERVE_ADDRESS_BYTES];
 	char zipkin[SERVE_ADDRESS_BYTES];
 	char jaeger[SERVE_ADDRESS_BYTES];
 };

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from test import Checks, PATIENCE, Server
+from server import PATIENCE, Checks, Server
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GRAFANA = os.path.join(HERE, "../../../docs/grafana")

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends two traces with OpenTelemetry's SDK for Node: one by OTLP in JSON, one to Zipkin's receiver.
+// Sends three traces with OpenTelemetry's SDK for Node: one by OTLP in JSON, one to Zipkin's
+// receiver, one by OTLP over gRPC in gzip.
 //
-// sdk.js OTLP_URL ZIPKIN_URL: prints the ids of the traces. NODE_PATH has the packages.
+// sdk.js OTLP_URL ZIPKIN_URL GRPC_URL: prints the ids of the traces. NODE_PATH has the packages.
 "use strict";
 const { BasicTracerProvider, SimpleSpanProcessor } = require("@opentelemetry/sdk-trace-base");
 const { OTLPTraceExporter } = require("@opentelemetry/exporter-trace-otlp-http");
+const grpc = require("@opentelemetry/exporter-trace-otlp-grpc");
 const { ZipkinExporter } = require("@opentelemetry/exporter-zipkin");
 const { resourceFromAttributes } = require("@opentelemetry/resources");
 
@@ -27,6 +29,7 @@ async function send(service, exporter) {
 async function main() {
   await send("node-json", new OTLPTraceExporter({ url: process.argv[2] }));
   await send("node-zipkin", new ZipkinExporter({ url: process.argv[3] }));
+  await send("node-grpc", new grpc.OTLPTraceExporter({ url: process.argv[4], compression: "gzip" }));
 }
 
 main();

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 
-from test import Checks, Server
+from server import PATIENCE, Checks, Server
 
 NOW_NS = time.time_ns() - 30 * 10**9
 KINDS = {"internal": 1, "server": 2, "client": 3}

@@ -10,7 +10,6 @@ import gzip
 import http.client
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -19,131 +18,11 @@ import threading
 import time
 import urllib.parse
 
-PACKAGES = ("opentelemetry-sdk==1.*", "opentelemetry-exporter-otlp-proto-http==1.*",
-            "opentelemetry-exporter-zipkin-json==1.*")
-NODE_PACKAGES = ("@opentelemetry/sdk-trace-base@2", "@opentelemetry/resources@2",
-                 "@opentelemetry/exporter-trace-otlp-http@0.223", "@opentelemetry/exporter-zipkin@2")
-HERE = os.path.dirname(os.path.abspath(__file__))
-PROTOBUF = {"Content-Type": "application/x-protobuf"}
-PATIENCE = 60  # seconds: the machine may be busy
+import over_grpc
+from server import HERE, PATIENCE, PROTOBUF, Checks, Server, install, install_node
+
 SENDERS, ACKNOWLEDGED = 4, 40  # when the server is killed
 TRACE = bytes.fromhex("0123456789abcdef1122334455667788")  # of the sample
-
-
-class Checks:
-    """TAP."""
-
-    def __init__(self):
-        self.number = self.failed = 0
-
-    def equal(self, name, got, wanted):
-        self.number += 1
-        if got != wanted:
-            self.failed += 1
-            print(f"# {name}: {got!r}, should be {wanted!r}")
-        print(f"{'ok' if got == wanted else 'not ok'} {self.number} - {name}", flush=True)
-
-    def skip(self, name, why):
-        self.number += 1
-        print(f"ok {self.number} - {name} # SKIP {why}", flush=True)
-
-
-class Server:
-    """fathom serve in a directory, at ports that the kernel chooses."""
-
-    def __init__(self, fathom, folder, *words):
-        self.process = subprocess.Popen(
-            [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
-             "--zipkin", "127.0.0.1:0", *words],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.ports, said = {}, ""
-        for line in self.process.stdout:
-            said += line
-            found = re.match(r"(OTLP|Zipkin|Jaeger|queries).*?http://127\.0\.0\.1:(\d+)/", line)
-            if found:
-                self.ports[found.group(1)] = int(found.group(2))
-            if "queries" in self.ports:
-                return
-        error = self.process.stderr.read()
-        self.process.wait()
-        if "cannot open DuckDB" in error:
-            print(f"1..1\nok 1 - serve # SKIP {error.strip()[:200]}")
-            sys.exit(77)
-        raise RuntimeError(f"fathom serve ended: {said}{error}")
-
-    def ask(self, which, method, path, body=None, headers=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.ports[which], timeout=PATIENCE)
-        try:
-            connection.request(method, path, body, headers or {})
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        finally:
-            connection.close()
-
-    def post(self, body, path="/v1/traces", **headers):
-        named = {key.replace("_", "-"): value for key, value in headers.items()}
-        return self.ask("OTLP", "POST", path, body, {**PROTOBUF, **named})
-
-    def get(self, path, **parameters):
-        query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
-        status, body = self.ask("queries", "GET", path + query)
-        return status, json.loads(body)
-
-    def trace(self, trace):
-        """The spans of a trace, none if there are none."""
-        return self.get(f"/api/v1/traces/{trace}")[1].get("spans", [])
-
-    def wait(self, what, done):
-        end = time.monotonic() + PATIENCE
-        while not done():
-            if time.monotonic() > end:
-                raise RuntimeError(f"not in {PATIENCE} s: {what}")
-            time.sleep(0.02)
-
-    def end(self, number):
-        self.process.send_signal(number)
-        status = self.process.wait(PATIENCE)
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return status
-
-
-def install(venv):
-    """Python with the SDK; None and why if it cannot be had."""
-    python, mark = os.path.join(venv, "bin/python3"), os.path.join(venv, "all-is-installed")
-    if os.path.exists(mark):
-        return python, ""
-    try:
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True, capture_output=True)
-        subprocess.run([f"{venv}/bin/pip", "install", "--quiet", "--retries", "1", "--timeout",
-                        "20", *PACKAGES], check=True, capture_output=True, timeout=240)
-    except (subprocess.SubprocessError, OSError) as error:
-        reason = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
-        return None, (f"OpenTelemetry cannot be installed from PyPI: "
-                      f"{(reason.splitlines() or [error])[-1]}")
-    with open(mark, "w", encoding="utf-8"):
-        pass
-    return python, ""
-
-
-def install_node(folder):
-    """The folder of the SDK's packages for Node; None and why if they cannot be had."""
-    packages, mark = os.path.join(folder, "node_modules"), os.path.join(folder, "is-installed")
-    if os.path.exists(mark):
-        return packages, ""
-    try:
-        os.makedirs(folder, exist_ok=True)
-        subprocess.run(["node", "--version"], check=True, capture_output=True)
-        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--loglevel=error",
-                        "--fetch-retries=1", "--prefix", folder, *NODE_PACKAGES],
-                       check=True, capture_output=True, timeout=240)
-    except (subprocess.SubprocessError, OSError) as error:
-        reason = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
-        return None, (f"OpenTelemetry for Node cannot be installed from npm: "
-                      f"{(reason.splitlines() or [error])[0]}")
-    with open(mark, "w", encoding="utf-8"):
-        pass
-    return packages, ""
 
 
 def found(server, **parameters):
@@ -349,12 +228,13 @@ def check_node(server, checks, packages):
     """OTLP in JSON and Zipkin from the SDK for Node, whose exporter of OTLP writes JSON."""
     urls = [f"http://127.0.0.1:{server.ports['OTLP']}/v1/traces",
             f"http://127.0.0.1:{server.ports['Zipkin']}/api/v2/spans"]
+    urls.append(f"http://127.0.0.1:{server.ports['OTLP over gRPC']}")
     done = subprocess.run(["node", f"{HERE}/sdk.js", *urls], capture_output=True, text=True,
                           timeout=PATIENCE, check=False, env={**os.environ, "NODE_PATH": packages})
-    by_json, by_zipkin = done.stdout.split()
-    server.wait("both traces of Node are stored",
-                lambda: server.trace(by_json) and server.trace(by_zipkin))
-    for name, trace in (("JSON", by_json), ("Zipkin", by_zipkin)):
+    by_json, by_zipkin, by_grpc = done.stdout.split()
+    server.wait("the traces of Node are stored",
+                lambda: all(server.trace(trace) for trace in (by_json, by_zipkin, by_grpc)))
+    for name, trace in (("JSON", by_json), ("Zipkin", by_zipkin), ("gRPC", by_grpc)):
         span, = server.trace(trace)
         checks.equal(f"Node by {name}", (span["service"], span["name"], span["kind"]),
                      (f"node-{name.lower()}", "GET /node", "server"))
@@ -363,10 +243,11 @@ def check_node(server, checks, packages):
                      ("error", "no money"))
         checks.equal(f"Node by {name}: time",
                      abs(span["begin_unix_ns"] / 1e9 - time.time()) < 2 * PATIENCE, True)
-    span, = server.trace(by_json)
-    checks.equal("Node by JSON: values keep their types",
-                 (span["attributes"]["sizes"], span["attributes"]["ratio"]), ([1, 2], 0.5))
-    checks.equal("Node by JSON: event", span["events"][0]["attributes"], {"key": "k1"})
+    for name, trace in (("JSON", by_json), ("gRPC", by_grpc)):
+        span, = server.trace(trace)
+        checks.equal(f"Node by {name}: values keep their types",
+                     (span["attributes"]["sizes"], span["attributes"]["ratio"]), ([1, 2], 0.5))
+        checks.equal(f"Node by {name}: event", span["events"][0]["attributes"], {"key": "k1"})
 
 
 def check_json(server, checks, sample, text):
@@ -427,9 +308,9 @@ def send_until_killed(server, sample):
 def check_use(fathom, checks, folder, server):
     """What others are told while a server has a directory and a port."""
     for name, words in (("a directory", ["-o", folder, "--http", "off", "--otlp-http", "off",
-                                     "--zipkin", "off"]),
+                                     "--otlp-grpc", "off", "--zipkin", "off"]),
                         ("a port", ["-o", folder + "/other", "--http", "off", "--zipkin", "off",
-                                    "--otlp-http", f"127.0.0.1:{server.ports['OTLP']}"])):
+                                    "--otlp-grpc", "off", "--otlp-http", f"127.0.0.1:{server.ports['OTLP']}"])):
         done = subprocess.run([fathom, "serve", *words], capture_output=True, text=True,
                               timeout=PATIENCE, check=False)
         checks.equal(f"{name} in use is one line", (done.returncode, done.stderr.count("\n")),
@@ -467,8 +348,13 @@ def main():
             check_zipkin(server, checks, zipkin_text)
             if python:
                 check_zipkin_sdk(server, checks, python)
+            if python:
+                over_grpc.check(server, checks, python, sample_path)
             check_use(fathom, checks, folder, server)
             acknowledged = send_until_killed(server, sample)
+            if python:
+                server = Server(fathom, folder)
+                acknowledged += over_grpc.send_until_killed(server, python, sample_path)
             server = Server(fathom, folder)
             server.wait("all is stored", lambda: server.get("/api/v1/status")[1]["state"] == "ok")
             wrong = {trace: len(server.trace(trace)) for trace in acknowledged}

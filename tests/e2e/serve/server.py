@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of fathom serve share: the server, the checks, and the SDKs that send to it."""
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.parse
+
+PACKAGES = ("opentelemetry-sdk==1.*", "opentelemetry-exporter-otlp-proto-http==1.*",
+            "opentelemetry-exporter-otlp-proto-grpc==1.*", "opentelemetry-exporter-zipkin-json==1.*")
+NODE_PACKAGES = ("@opentelemetry/sdk-trace-base@2", "@opentelemetry/resources@2",
+                 "@opentelemetry/exporter-trace-otlp-http@0.223",
+                 "@opentelemetry/exporter-trace-otlp-grpc@0.223", "@opentelemetry/exporter-zipkin@2")
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROTOBUF = {"Content-Type": "application/x-protobuf"}
+PATIENCE = 60  # seconds: the machine may be busy
+
+
+class Checks:
+    """TAP."""
+
+    def __init__(self):
+        self.number = self.failed = 0
+
+    def equal(self, name, got, wanted):
+        self.number += 1
+        if got != wanted:
+            self.failed += 1
+            print(f"# {name}: {got!r}, should be {wanted!r}")
+        print(f"{'ok' if got == wanted else 'not ok'} {self.number} - {name}", flush=True)
+
+    def skip(self, name, why):
+        self.number += 1
+        print(f"ok {self.number} - {name} # SKIP {why}", flush=True)
+
+
+class Server:
+    """fathom serve in a directory, at ports that the kernel chooses."""
+
+    def __init__(self, fathom, folder, *options):
+        self.process = subprocess.Popen(
+            [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
+             "--otlp-grpc", "127.0.0.1:0", "--zipkin", "127.0.0.1:0", *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.ports, said = {}, ""
+        for line in self.process.stdout:
+            said += line
+            found = re.match(r"(OTLP over gRPC|OTLP|Zipkin|Jaeger|queries).*?http://127\.0\.0\.1:(\d+)", line)
+            if found:
+                self.ports[found.group(1)] = int(found.group(2))
+            if "queries" in self.ports:
+                return
+        error = self.process.stderr.read()
+        self.process.wait()
+        if "cannot open DuckDB" in error:
+            print(f"1..1\nok 1 - serve # SKIP {error.strip()[:200]}")
+            sys.exit(77)
+        raise RuntimeError(f"fathom serve ended: {said}{error}")
+
+    def ask(self, which, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[which], timeout=PATIENCE)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def post(self, body, path="/v1/traces", **headers):
+        named = {key.replace("_", "-"): value for key, value in headers.items()}
+        return self.ask("OTLP", "POST", path, body, {**PROTOBUF, **named})
+
+    def get(self, path, **parameters):
+        query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
+        status, body = self.ask("queries", "GET", path + query)
+        return status, json.loads(body)
+
+    def trace(self, trace):
+        """The spans of a trace, none if there are none."""
+        return self.get(f"/api/v1/traces/{trace}")[1].get("spans", [])
+
+    def wait(self, what, done):
+        end = time.monotonic() + PATIENCE
+        while not done():
+            if time.monotonic() > end:
+                raise RuntimeError(f"not in {PATIENCE} s: {what}")
+            time.sleep(0.02)
+
+    def end(self, number):
+        self.process.send_signal(number)
+        status = self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return status
+
+
+def install(venv):
+    """Python with the SDK; None and why if it cannot be had."""
+    python, mark = os.path.join(venv, "bin/python3"), os.path.join(venv, "all-is-installed")
+    if os.path.exists(mark):
+        return python, ""
+    try:
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True, capture_output=True)
+        subprocess.run([f"{venv}/bin/pip", "install", "--quiet", "--retries", "1", "--timeout",
+                        "20", *PACKAGES], check=True, capture_output=True, timeout=240)
+    except (subprocess.SubprocessError, OSError) as error:
+        reason = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
+        return None, (f"OpenTelemetry cannot be installed from PyPI: "
+                      f"{(reason.splitlines() or [error])[-1]}")
+    with open(mark, "w", encoding="utf-8"):
+        pass
+    return python, ""
+
+
+def install_node(folder):
+    """The folder of the SDK's packages for Node; None and why if they cannot be had."""
+    packages, mark = os.path.join(folder, "node_modules"), os.path.join(folder, "is-installed")
+    if os.path.exists(mark):
+        return packages, ""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run(["node", "--version"], check=True, capture_output=True)
+        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--loglevel=error",
+                        "--fetch-retries=1", "--prefix", folder, *NODE_PACKAGES],
+                       check=True, capture_output=True, timeout=240)
+    except (subprocess.SubprocessError, OSError) as error:
+        reason = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
+        return None, (f"OpenTelemetry for Node cannot be installed from npm: "
+                      f"{(reason.splitlines() or [error])[0]}")
+    with open(mark, "w", encoding="utf-8"):
+        pass
+    return packages, ""
