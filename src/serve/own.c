@@ -70,6 +70,8 @@ static int status_answer(struct query *q)
 	json_u64(&j, "bytes", stored.bytes);
 	json_u64(&j, "failures", atomic_load(&counts->store_failures));
 	json_u64(&j, "unlisted_spans", stored.unlisted_spans);
+	json_u64(&j, "repeats", stored.repeats);
+	json_u64(&j, "replaced", stored.replaced);
 	json_u64(&j, "entries_refused", atomic_load(&counts->entries_refused));
 	if (*error)
 		json_string(&j, "error", error);

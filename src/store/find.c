@@ -97,26 +97,51 @@ static int scope_take(struct finding *f, const struct row *row, const struct rec
 }
 
 /*
- * 1: the span is new. The two sides of a call may have one id, which Zipkin calls shared: they
- * differ in their kind, service or begin.
+ * What tells spans apart. The two sides of a call may have one id, which Zipkin calls shared: they
+ * differ in their kind, service or begin. Those with a version have one id for all versions.
  */
-static int is_new(struct finding *f, const struct row *row, const struct received_span *span)
+static int key_make(struct finding *f, const struct row *row, const struct received_span *span,
+		    uint64_t version)
 {
 	struct stored_text service = row_stored(row, 5);
-	int err;
 
 	f->key.count = 0;
 	bytes_put_u64(&f->key, span->trace.high);
 	bytes_put_u64(&f->key, span->trace.low);
 	bytes_put_u64(&f->key, span->span_id);
-	bytes_put_u64(&f->key, span->begin_ns);
-	bytes_put_u8(&f->key, span->kind);
-	bytes_put(&f->key, service.data, service.bytes);
-	if (f->key.failed)
-		return -ENOMEM;
-	if (bytes_map_get(&f->seen, f->key.data, f->key.count))
-		return 0;
-	err = bytes_map_put(&f->seen, f->key.data, f->key.count, PRESENT);
+	if (!version) {
+		bytes_put_u64(&f->key, span->begin_ns);
+		bytes_put_u8(&f->key, span->kind);
+		bytes_put(&f->key, service.data, service.bytes);
+	}
+	return f->key.failed ? -ENOMEM : 0;
+}
+
+struct seen {
+	uint64_t version;
+	size_t place; /* in the batch */
+};
+
+/* Gives the span a place in the batch. 1: it has one; 0: the span is there in this version. */
+static int place_find(struct finding *f, const struct row *row, const struct received_span *span,
+		      struct seen **out)
+{
+	uint64_t version = row_number(row, 13);
+	int err = key_make(f, row, span, version);
+	struct seen *seen = err ? NULL : bytes_map_get(&f->seen, f->key.data, f->key.count);
+
+	if (err || (seen && seen->version >= version))
+		return err;
+	if (!seen) {
+		seen = pool_alloc(f->pool, 1, sizeof(*seen));
+		if (!seen)
+			return -ENOMEM;
+		seen->place = f->out->count;
+		err = bytes_map_put(&f->seen, f->key.data, f->key.count, seen);
+		err = err ? err : vec_push(f->out, *span);
+	}
+	seen->version = version;
+	*out = seen;
 	return err ? err : 1;
 }
 
@@ -129,7 +154,8 @@ static int span_take(void *arg, const struct row *row)
 				     .begin_ns = row_number(row, 3),
 				     .kind = row_small(row, 7),
 				     .status = row_small(row, 8)};
-	int err = is_new(f, row, &span);
+	struct seen *seen;
+	int err = place_find(f, row, &span, &seen);
 
 	if (err <= 0)
 		return err;
@@ -139,7 +165,9 @@ static int span_take(void *arg, const struct row *row)
 	err = err ? err : scope_take(f, row, &span.scope);
 	err = err ? err : attributes_text_read(row_stored(row, 9), f->pool, &span.attributes);
 	err = err ? err : rest_text_read(row_stored(row, 12), f->pool, &span);
-	return err ? err : vec_push(f->out, span);
+	if (!err)
+		f->out->data[seen->place] = span;
+	return err;
 }
 
 static void ids_add(struct statement *s, const struct store_ids *ids)
@@ -172,14 +200,15 @@ static int texts_find(struct finding *f, const struct asking *a, const struct st
 static int spans_find(struct finding *f, const struct asking *a, const struct store_ids *ids,
 		      struct error *e)
 {
-	const struct row_taker taker = {span_take, f, 13};
+	const struct row_taker taker = {span_take, f, 14};
 	struct statement s = {0};
 	int err;
 
-	statement_add(&s, "SELECT trace, span, parent, begin_ns, duration_ns, service, name, kind, "
-			  "status, attributes, resource, scope, rest FROM spans WHERE trace IN (");
+	statement_add(
+		&s,
+		"SELECT trace, span, parent, begin_ns, duration_ns, service, name, kind, "
+		"status, attributes, resource, scope, rest, version FROM spans WHERE trace IN (");
 	ids_add(&s, ids);
-	statement_add(&s, " ORDER BY begin_ns, duration_ns DESC, span");
 	err = statement_run(&a->store->db, a->connection, &s, &taker, e);
 	statement_free(&s);
 	return err;
@@ -192,6 +221,22 @@ static void finding_end(struct finding *f)
 	map_free(&f->scopes);
 	bytes_map_free(&f->seen);
 	bytes_free(&f->key);
+}
+
+static int number_compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By their begins; of two that begin together, the longer one is first. */
+static int span_compare(const void *a, const void *b)
+{
+	const struct received_span *x = a, *y = b;
+	int order = number_compare(x->begin_ns, y->begin_ns);
+
+	order = order ? order : number_compare(received_duration_ns(y), received_duration_ns(x));
+	order = order ? order : number_compare(x->span_id, y->span_id);
+	return order ? order : x->shared - y->shared;
 }
 
 int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
@@ -213,5 +258,7 @@ int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
 	finding_end(&finding);
 	if (err)
 		out->count = before;
+	else if (out->count > before)
+		qsort(out->data + before, out->count - before, sizeof(*out->data), span_compare);
 	return err;
 }

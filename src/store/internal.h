@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "store/append.h"
 #include "store/database.h"
+#include "store/known.h"
 #include "store/span_sums.h"
 #include "store/span_text.h"
 #include "store/store.h"
@@ -21,9 +22,12 @@ struct store {
 	bool begun; /* a transaction of the writer */
 	uint64_t position;
 	struct span_sums sums;
+	struct known known;
+	uint64_t repeats, replaced;
 	/* numbers of those in the table, by service, name and kind */
 	struct bytes_map operations;
 	uint64_t last_operation;   /* the highest number */
+	unsigned int edges;	   /* calls between services in `operations` */
 	struct bytes_map services; /* how many of `operations` each has */
 	uint64_t unlisted_spans;
 	struct bytes_map texts; /* numbers of texts that are in the table */
@@ -65,6 +69,26 @@ int operations_load(struct store *s, struct error *e);
 /* The number of the operation of a span, which is added if it is new. */
 int operation_add(struct store *s, const struct received_span *span, uint64_t *number,
 		  struct error *e);
+
+/* The number of a known operation; 0: it is none. */
+uint64_t operation_find(struct store *s, struct stored_text service, struct stored_text name,
+			uint8_t kind);
+
+/* The same for a call between services; number 0: there are too many. */
+int edge_add(struct store *s, const char *parent, const char *child, uint64_t *number,
+	     struct error *e);
+
+#define KIND_EDGE 255u /* of an operation that is a call between services */
+#define EDGES_MAX 10000u
+
+/* Appends a span in the transaction. */
+int span_append(struct store *s, const struct received_span *span, struct error *e);
+
+/* Adds the calls between services that follow from what was appended to the sums. */
+int calls_append(struct store *s, struct error *e);
+
+/* Reads which spans came last. */
+int known_load(struct store *s, struct error *e);
 
 /* Runs a statement on a connection of its own, and frees it. */
 int statement_ask(struct store *store, struct statement *s, const struct row_taker *taker,

@@ -55,6 +55,10 @@ static int known_add(void *arg, const struct row *row)
 	err = s->text.failed ? -ENOMEM : known_put(s, &s->text, number);
 	if (number > s->last_operation)
 		s->last_operation = number;
+	if (row_small(row, 2) == KIND_EDGE) {
+		s->edges++;
+		return err;
+	}
 	return err ? err : service_count(s, service);
 }
 
@@ -64,7 +68,7 @@ int operations_load(struct store *s, struct error *e)
 
 	bytes_map_free(&s->operations);
 	bytes_map_free(&s->services);
-	s->last_operation = 0;
+	s->last_operation = s->edges = 0;
 	return sql_run(&s->db, s->writer,
 		       "SELECT service, name, kind, min(id) FROM operations GROUP BY ALL", &taker,
 		       e);
@@ -96,12 +100,15 @@ static int key_add(struct store *s, struct stored_text service, struct stored_te
 	if (err)
 		return err;
 	err = known_put(s, &s->text, ++s->last_operation);
-	err = err ? err : service_count(s, service);
+	if (kind == KIND_EDGE)
+		s->edges++;
+	else
+		err = err ? err : service_count(s, service);
 	return err ? error_set(e, ENOMEM, "cannot store a span") : 0;
 }
 
-static uint64_t number_find(struct store *s, struct stored_text service, struct stored_text name,
-			    uint8_t kind)
+uint64_t operation_find(struct store *s, struct stored_text service, struct stored_text name,
+			uint8_t kind)
 {
 	s->text.count = 0;
 	key_make(&s->text, service, name, kind);
@@ -114,7 +121,7 @@ int operation_add(struct store *s, const struct received_span *span, uint64_t *n
 		  struct error *e)
 {
 	struct stored_text service = text_of(span->resource->service), name = text_of(span->name);
-	uint64_t known = number_find(s, service, name, span->kind);
+	uint64_t known = operation_find(s, service, name, span->kind);
 	int err = 0;
 
 	if (!known && !s->text.failed && !is_listed(s, service)) {
@@ -122,7 +129,7 @@ int operation_add(struct store *s, const struct received_span *span, uint64_t *n
 		if (!bytes_map_get(&s->services, service.data, service.bytes))
 			service = text_of(STORE_OTHER);
 		name = text_of(STORE_OTHER);
-		known = number_find(s, service, name, span->kind);
+		known = operation_find(s, service, name, span->kind);
 	}
 	if (s->text.failed)
 		return error_set(e, ENOMEM, "cannot store a span");
@@ -130,5 +137,22 @@ int operation_add(struct store *s, const struct received_span *span, uint64_t *n
 		err = key_add(s, service, name, span->kind, e);
 	if (!err)
 		*number = known ? known : s->last_operation;
+	return err;
+}
+
+int edge_add(struct store *s, const char *parent, const char *child, uint64_t *number,
+	     struct error *e)
+{
+	uint64_t known = operation_find(s, text_of(parent), text_of(child), KIND_EDGE);
+	int err = 0;
+
+	if (s->text.failed)
+		return error_set(e, ENOMEM, "cannot store a call");
+	if (!known && s->edges < EDGES_MAX) {
+		err = key_add(s, text_of(parent), text_of(child), KIND_EDGE, e);
+		known = s->last_operation;
+	}
+	if (!err)
+		*number = known;
 	return err;
 }

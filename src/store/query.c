@@ -80,7 +80,8 @@ int store_list(struct store *s, const char *service, struct pool *pool,
 	const struct row_taker taker = {operation_take, &listing, 3};
 	struct statement statement = {0};
 
-	statement_add(&statement, "SELECT DISTINCT service, name, kind FROM operations WHERE true");
+	statement_add(&statement,
+		      "SELECT DISTINCT service, name, kind FROM operations WHERE kind <> 255");
 	text_condition(&statement, " AND service = ?", service);
 	statement_add(&statement, " ORDER BY service, name, kind");
 	return statement_ask(s, &statement, &taker, e);
@@ -111,6 +112,8 @@ int store_count(struct store *s, struct store_counts *out, struct error *e)
 			counts.bytes += (uint64_t)st.st_size;
 	}
 	counts.unlisted_spans = __atomic_load_n(&s->unlisted_spans, __ATOMIC_RELAXED);
+	counts.repeats = __atomic_load_n(&s->repeats, __ATOMIC_RELAXED);
+	counts.replaced = __atomic_load_n(&s->replaced, __ATOMIC_RELAXED);
 	if (!err)
 		*out = counts;
 	return err;

@@ -136,6 +136,7 @@ int store_open(const char *path, const char *library, struct store **out, struct
 	err = s->path ? database_open(path, library, &s->db, e)
 		      : error_set(e, ENOMEM, "cannot open the store");
 	err = err ? err : writer_open(s, e);
+	err = err ? err : known_load(s, e);
 	if (err) {
 		store_close(s);
 		return err;
@@ -152,6 +153,7 @@ void store_close(struct store *s)
 	database_close(&s->db);
 	pthread_rwlock_destroy(&s->opening);
 	span_sums_free(&s->sums);
+	known_free(&s->known);
 	bytes_map_free(&s->operations);
 	bytes_map_free(&s->services);
 	bytes_map_free(&s->texts);
@@ -178,19 +180,6 @@ static int transaction_begin(struct store *s, struct error *e)
 		return err;
 	s->begun = true;
 	return appending_begin(&s->appending, &s->db, s->writer, e);
-}
-
-static int span_append(struct store *s, const struct received_span *span, struct error *e)
-{
-	const struct told told = told_of(span);
-	uint64_t operation;
-	int err = operation_add(s, span, &operation, e);
-
-	err = err ? err : texts_add(s, span, e);
-	err = err ? err : appending_add(&s->appending, span, &told, e);
-	if (!err && span_sums_add(&s->sums, span, &told, operation, 1))
-		err = error_set(e, ENOMEM, "cannot store a span");
-	return err;
 }
 
 int store_append(struct store *s, const struct received_batch *batch, struct error *e)
@@ -224,6 +213,7 @@ int store_commit(struct store *s, uint64_t position, struct error *e)
 {
 	int err = transaction_begin(s, e);
 
+	err = err ? err : calls_append(s, e);
 	err = err ? err : appending_flush(&s->appending, e);
 	err = err ? err : span_sums_write(&s->sums, &s->db, s->writer, e);
 	err = err ? err : progress_write(s, position, e);
@@ -232,6 +222,7 @@ int store_commit(struct store *s, uint64_t position, struct error *e)
 		return err;
 	appending_end(&s->appending);
 	span_sums_committed(&s->sums);
+	known_committed(&s->known);
 	s->begun = false;
 	__atomic_store_n(&s->position, position, __ATOMIC_RELEASE);
 	return 0;
@@ -243,6 +234,7 @@ void store_abandon(struct store *s)
 		return;
 	appending_end(&s->appending);
 	span_sums_abandoned(&s->sums);
+	known_abandoned(&s->known);
 	sql_run(&s->db, s->writer, "ROLLBACK", NULL, NULL);
 	s->begun = false;
 	texts_load(s, NULL);

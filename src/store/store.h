@@ -49,7 +49,12 @@ void store_close(struct store *s);
 /* The position of the log up to which everything is stored. */
 uint64_t store_position(const struct store *s);
 
-/* Appends spans, which become visible and durable with the next commit. */
+/*
+ * Appends spans, which become visible and durable with the next commit. A span that repeats one of
+ * the last 15 minutes is passed over. One with the attribute `fathom.version` (an integer above 0)
+ * replaces the span with the same ids and a lower version: answers show the highest, and sums count
+ * one.
+ */
 int store_append(struct store *s, const struct received_batch *batch, struct error *e);
 
 /* Bytes of texts that were appended since the last commit. */
@@ -136,6 +141,11 @@ enum store_by {
 	STORE_BY_TIME = 16,
 };
 
+/* Times; `to_ns` is not in the range; 0: no bound. */
+struct store_range {
+	uint64_t from_ns, to_ns;
+};
+
 /* Which spans are summed up. The times are those of their begins. */
 struct store_sums_query {
 	const char *service;   /* NULL: any */
@@ -185,10 +195,20 @@ int store_sums(struct store *s, const struct store_sums_query *query, struct poo
 	       struct store_sums *out, struct error *e);
 void store_sums_free(struct store_sums *sums);
 
+/*
+ * Calls between services, as sums: `service` calls `operation`, the name of the other service, with
+ * the durations of the spans that were called. They are told when both spans are there.
+ */
+int store_edges(struct store *s, const struct store_range *range, struct pool *pool,
+		struct store_sums *out, struct error *e);
+
 struct store_counts {
 	uint64_t spans;
-	uint64_t bytes;		 /* of the file and its write-ahead log */
-	uint64_t unlisted_spans; /* since opening, whose operation is not in the lists */
+	uint64_t bytes; /* of the file and its write-ahead log */
+	/* since opening: */
+	uint64_t unlisted_spans; /* whose operation is not in the lists */
+	uint64_t repeats;	 /* that were passed over */
+	uint64_t replaced;	 /* spans of which a higher version came */
 };
 
 int store_count(struct store *s, struct store_counts *out, struct error *e);

@@ -146,10 +146,8 @@ static int rows_ask(struct store *store, struct summing *summing, struct error *
 			  " FROM sums_fresh) JOIN operations ON operation = id WHERE true");
 	text_condition(&s, " AND service = ?", q->service);
 	text_condition(&s, " AND name = ?", q->operation);
-	if (q->kind >= 0) {
-		statement_add(&s, " AND kind = ?");
-		statement_bind_number(&s, (uint64_t)q->kind);
-	}
+	statement_add(&s, q->kind >= 0 ? " AND kind = ?" : " AND kind <> ?");
+	statement_bind_number(&s, q->kind >= 0 ? (uint64_t)q->kind : KIND_EDGE);
 	if (q->from_ns) {
 		statement_add(&s, " AND begin_ns >= ? - ? % step_ns");
 		statement_bind_number(&s, q->from_ns);
@@ -182,6 +180,17 @@ int store_sums(struct store *s, const struct store_sums_query *query, struct poo
 	bytes_map_free(&summing.groups);
 	bytes_free(&summing.key);
 	return err;
+}
+
+int store_edges(struct store *s, const struct store_range *range, struct pool *pool,
+		struct store_sums *out, struct error *e)
+{
+	const struct store_sums_query query = {.kind = KIND_EDGE,
+					       .from_ns = range->from_ns,
+					       .to_ns = range->to_ns,
+					       .by = STORE_BY_SERVICE | STORE_BY_OPERATION};
+
+	return store_sums(s, &query, pool, out, e);
 }
 
 void store_sums_free(struct store_sums *sums)

@@ -67,6 +67,24 @@ def check_sums(server, checks):
         checks.equal(f"services: {name}={value}", rows(server, "service", **{name: value}), 400)
 
 
+def check_versions(server, checks):
+    """A span that comes again, in a higher version and in the same."""
+    for version, took in ((1, 10), (2, 30), (2, 30), (1, 10)):
+        send(server, "again", span_of(500, 1, "a", took, attributes={"fathom.version": version}))
+    for _ in range(2):
+        send(server, "again", span_of(500, 2, "b", 5))
+    server.wait("the versions are stored", lambda: len(server.trace(f"{500:x}")) == 2)
+    server.wait("all is stored", lambda: server.get("/api/v1/status")[1]["state"] == "ok")
+    checks.equal("versions: the highest is shown", [
+        span["attributes"].get("fathom.version") for span in server.trace(f"{500:x}")], [2, None])
+    found = rows(server, "operation", service="again")
+    checks.equal("versions: sums count one", {
+        name: (row["count"], row["mean_ns"]) for name, row in found.items()},
+        {"a": (1, 30000000), "b": (1, 5000000)})
+    store = server.get("/api/v1/status")[1]["store"]
+    checks.equal("versions: status", (store["repeats"], store["replaced"]), (3, 1))
+
+
 def main():
     fathom = sys.argv[1]
     checks = Checks()
@@ -74,6 +92,7 @@ def main():
         server = Server(fathom, os.path.join(folder, "data"))
         try:
             check_sums(server, checks)
+            check_versions(server, checks)
         finally:
             server.process.kill()
             server.process.wait()

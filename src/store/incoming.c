@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spans on their way into the transaction. */
+#include <errno.h>
+#include <string.h>
+
+#include "store/internal.h"
+
+#define KNOWN_ROWS 1000000u /* that are read after opening */
+
+static int out_of_memory(struct error *e)
+{
+	return error_set(e, ENOMEM, "cannot store a span");
+}
+
+/* Takes what an older version added out of the sums. */
+static int old_take_out(struct store *s, const struct known_version *old)
+{
+	const struct told told = {.measured = old->measured, .time = old->time};
+	const struct received_span span = {.begin_ns = old->begin_ns,
+					   .end_ns = old->begin_ns + old->duration_ns,
+					   .status = old->is_error ? RECEIVED_ERROR : 0};
+
+	__atomic_fetch_add(&s->replaced, 1, __ATOMIC_RELAXED);
+	return span_sums_add(&s->sums, &span, &told, old->operation, -1);
+}
+
+/* Adds the span to the sums, and remembers what it added if another version may follow. */
+static int sums_update(struct store *s, const struct received_span *span, const struct told *told,
+		       uint64_t operation, const struct known_version *old)
+{
+	int err = old ? old_take_out(s, old) : 0;
+
+	err = err ? err : span_sums_add(&s->sums, span, told, operation, 1);
+	if (!err && told->version)
+		err = known_version_put(&s->known, span, told, operation);
+	return err;
+}
+
+int span_append(struct store *s, const struct received_span *span, struct error *e)
+{
+	const struct told told = told_of(span);
+	struct known_version old;
+	uint64_t operation;
+	int answer = known_ask(&s->known, span, &told, &old), err;
+
+	if (answer < 0)
+		return out_of_memory(e);
+	if (answer == KNOWN_REPEAT) {
+		__atomic_fetch_add(&s->repeats, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
+	err = operation_add(s, span, &operation, e);
+	err = err ? err : texts_add(s, span, e);
+	err = err ? err : appending_add(&s->appending, span, &told, e);
+	if (err || answer == KNOWN_UNSURE)
+		return err;
+	err = sums_update(s, span, &told, operation, answer == KNOWN_REPLACE ? &old : NULL);
+	return err ? out_of_memory(e) : 0;
+}
+
+struct calling {
+	struct store *store;
+	struct error *e;
+};
+
+static int call_take(void *arg, const struct known_call *call)
+{
+	static const struct told nothing;
+	const struct calling *c = arg;
+	const struct received_span span = {.begin_ns = call->begin_ns,
+					   .end_ns = call->begin_ns + call->duration_ns,
+					   .status = call->is_error ? RECEIVED_ERROR : 0};
+	uint64_t number;
+	int err = edge_add(c->store, call->parent, call->child, &number, c->e);
+
+	if (err || !number)
+		return err;
+	return span_sums_add(&c->store->sums, &span, &nothing, number, 1) ? out_of_memory(c->e) : 0;
+}
+
+int calls_append(struct store *s, struct error *e)
+{
+	struct calling calling = {s, e};
+	int err = known_calls(&s->known, call_take, &calling);
+
+	return err == -ENOMEM ? out_of_memory(e) : err;
+}
+
+struct knowing {
+	struct store *store;
+	struct bytes service;
+};
+
+/* Ends with NUL. */
+static int text_copy(struct bytes *to, struct stored_text text)
+{
+	to->count = 0;
+	bytes_put(to, text.data, text.bytes);
+	bytes_put_u8(to, 0);
+	return to->failed ? -ENOMEM : 0;
+}
+
+static int known_take(void *arg, const struct row *row)
+{
+	struct knowing *k = arg;
+	int err = text_copy(&k->service, row_stored(row, 5));
+	struct received_resource resource = {.service = (const char *)k->service.data};
+	const struct received_span span = {.trace = row_id(row, 0),
+					   .span_id = row_number(row, 1),
+					   .begin_ns = row_number(row, 3),
+					   .end_ns = row_number(row, 3) + row_number(row, 4),
+					   .kind = row_small(row, 7),
+					   .status = row_small(row, 8),
+					   .shared = row_small(row, 9),
+					   .resource = &resource};
+	struct told told = {.version = row_number(row, 10)};
+	struct known_version old;
+	uint64_t number = 0;
+
+	if (err)
+		return err;
+	err = known_ask(&k->store->known, &span, &told, &old);
+	if (err < 0 || err == KNOWN_REPEAT || !told.version)
+		return err < 0 ? err : 0;
+	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
+		told.time.ns[i] = (s64)row_number(row, 11 + i);
+		told.measured |= told.time.ns[i] != 0;
+	}
+	number = operation_find(k->store, row_stored(row, 5), row_stored(row, 6), span.kind);
+	return number ? known_version_put(&k->store->known, &span, &told, number) : 0;
+}
+
+#define P(part, value, what) ", " #part "_ns"
+int known_load(struct store *s, struct error *e)
+{
+	struct knowing knowing = {.store = s};
+	const struct row_taker taker = {known_take, &knowing, 11 + SPLIT_PARTS_COUNT};
+	struct statement ask = {0};
+	int err;
+
+	statement_add(&ask,
+		      "SELECT trace, span, parent, begin_ns, duration_ns, service, name, kind,"
+		      " status, contains(rest, '\"shared\":1')::UTINYINT, version" SPLIT_PARTS(
+			      P) " FROM spans WHERE rowid + ? >= (SELECT count(*) FROM spans)");
+	statement_bind_number(&ask, KNOWN_ROWS);
+	err = statement_run(&s->db, s->writer, &ask, &taker, e);
+	statement_free(&ask);
+	bytes_free(&knowing.service);
+	if (!err)
+		known_committed(&s->known);
+	return err;
+}
+#undef P

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/known.h"
+
+#include "tests/unit/store/spans.h"
+
+static struct received_span versioned(uint64_t trace, int64_t version, uint64_t took_ms,
+				      struct attribute *attribute)
+{
+	struct received_span span = make(trace, 1, "a");
+
+	*attribute = (struct attribute){
+		.key = "fathom.version", .type = VALUE_INTEGER, .integer = version};
+	span.attributes = (struct received_list){attribute, 1, 0};
+	span.end_ns = span.begin_ns + took_ms * 1000000;
+	return span;
+}
+
+static void sums_are(struct store *s, uint64_t count, uint64_t total_ms, uint64_t median_ms)
+{
+	struct store_sums sums = {0};
+
+	CHECK_EQ(store_sums(s, &(struct store_sums_query){.kind = -1}, &pool, &sums, NULL), 0);
+	CHECK_EQ(sums.count, 1);
+	CHECK_EQ(sums.data[0].count, count);
+	CHECK_EQ(sums.data[0].total_ns, total_ms * 1000000);
+	CHECK_EQ(durations_quantile(&sums.data[0].durations, 5000) / 1000000, median_ms);
+	store_sums_free(&sums);
+}
+
+static struct store_counts counts(struct store *s)
+{
+	struct store_counts counts;
+
+	CHECK_EQ(store_count(s, &counts, NULL), 0);
+	return counts;
+}
+
+TEST(a_repeat_is_not_stored)
+{
+	struct store *s = open_empty();
+	struct received_span span = make(1, 1, "a");
+
+	append(s, &span, 1);
+	append(s, &span, 1); /* in the same transaction */
+	commit(s, 1);
+	append(s, &span, 1);
+	commit(s, 2);
+	store_close(s);
+	s = reopen();
+	append(s, &span, 1);
+	commit(s, 3);
+	CHECK_EQ(counts(s).spans, 1);
+	CHECK_EQ(counts(s).repeats, 1); /* since opening */
+	sums_are(s, 1, 10, 10);
+	drop(s);
+}
+
+TEST(what_was_abandoned_is_no_repeat)
+{
+	struct store *s = open_empty();
+	struct received_span span = make(1, 1, "a");
+
+	append(s, &span, 1);
+	store_abandon(s);
+	append(s, &span, 1);
+	commit(s, 1);
+	CHECK_EQ(counts(s).spans, 1);
+	CHECK_EQ(counts(s).repeats, 0);
+	drop(s);
+}
+
+static void version_append(struct store *s, int64_t version, uint64_t took_ms)
+{
+	struct attribute attribute;
+	struct received_span span = versioned(1, version, took_ms, &attribute);
+
+	append(s, &span, 1);
+}
+
+static void version_is(struct store *s, int64_t version)
+{
+	struct received_batch batch = find(s, (struct trace_id){1, 1});
+
+	CHECK_EQ(batch.count, 1);
+	CHECK_EQ(batch.data[0].attributes.data[0].integer, version);
+	vec_free(&batch);
+}
+
+TEST(the_highest_version_is_shown_and_counted)
+{
+	struct store *s = open_empty();
+
+	version_append(s, 2, 10);
+	version_append(s, 3, 30); /* in the same transaction */
+	commit(s, 1);
+	sums_are(s, 1, 30, 30);
+	version_append(s, 1, 5); /* too late */
+	commit(s, 2);
+	version_is(s, 3);
+	sums_are(s, 1, 30, 30);
+	store_close(s);
+	s = reopen();
+	version_append(s, 4, 50);
+	commit(s, 3);
+	version_append(s, 4, 50);
+	commit(s, 4);
+	version_is(s, 4);
+	sums_are(s, 1, 50, 50);
+	CHECK_EQ(counts(s).replaced, 1);
+	CHECK_EQ(counts(s).repeats, 1);
+	drop(s);
+}
+
+TEST(a_version_that_was_abandoned_replaces_nothing)
+{
+	struct store *s = open_empty();
+
+	version_append(s, 1, 10);
+	commit(s, 1);
+	version_append(s, 2, 20);
+	store_abandon(s);
+	sums_are(s, 1, 10, 10);
+	version_append(s, 2, 20);
+	commit(s, 2);
+	sums_are(s, 1, 20, 20);
+	version_is(s, 2);
+	drop(s);
+}
+
+static void edge_is(struct store *s, const char *parent, const char *child, uint64_t count)
+{
+	struct store_sums edges = {0};
+
+	CHECK_EQ(store_edges(s, &(struct store_range){0}, &pool, &edges, NULL), 0);
+	CHECK_EQ(edges.count, 1);
+	CHECK_STR(edges.data[0].service, parent);
+	CHECK_STR(edges.data[0].operation, child);
+	CHECK_EQ(edges.data[0].count, count);
+	store_sums_free(&edges);
+}
+
+/* Bank's span is called by span 1 of shop. */
+static struct received_span called(uint64_t trace)
+{
+	static const struct received_resource bank = {.service = "bank"};
+	struct received_span span = make(trace, 2, "pay");
+
+	span.parent_id = 1;
+	span.resource = &bank;
+	return span;
+}
+
+TEST(calls_are_found_in_any_order)
+{
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(1, 1, "a"), called(1), called(2), make(2, 1, "a"),
+					make(3, 1, "a"), called(3), called(4), make(4, 1, "a")};
+	struct store_operations list = {0};
+
+	append(s, spans, 2); /* the parent first, in one transaction */
+	append(s, spans + 2, 2);
+	commit(s, 1);
+	edge_is(s, "shop", "bank", 2);
+	append(s, spans + 4, 1);
+	commit(s, 2);
+	append(s, spans + 5, 1);
+	commit(s, 3);
+	append(s, spans + 6, 1);
+	commit(s, 4);
+	edge_is(s, "shop", "bank", 3);
+	append(s, spans + 7, 1);
+	commit(s, 5);
+	edge_is(s, "shop", "bank", 4);
+	CHECK_EQ(store_list(s, NULL, &pool, &list, NULL), 0);
+	CHECK_EQ(list.count, 2); /* a call is no operation */
+	vec_free(&list);
+	drop(s);
+}
+
+TEST(the_halves_of_a_shared_span_are_a_call)
+{
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(1, 2, "a"), called(1)};
+
+	spans[1].shared = true;
+	spans[1].parent_id = 0;
+	append(s, spans, 2);
+	commit(s, 1);
+	edge_is(s, "shop", "bank", 1);
+	drop(s);
+}
+
+/* Many more ids than a set begins with. */
+TEST(many_spans_are_told_apart)
+{
+	struct store *s = open_empty();
+	const uint64_t count = 20000;
+
+	for (uint64_t round = 0; round < 2; round++) {
+		for (uint64_t i = 0; i < count; i++) {
+			struct received_span span = make(i, i + 1, "a");
+
+			append(s, &span, 1);
+			if (i % 7000 == 0)
+				commit(s, round * count + i);
+		}
+		commit(s, (round + 1) * count);
+	}
+	CHECK_EQ(counts(s).spans, count);
+	CHECK_EQ(counts(s).repeats, count);
+	drop(s);
+}
+
+TEST_MAIN()
