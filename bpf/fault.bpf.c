@@ -9,10 +9,15 @@
  * ones. Until then a fault there also ends when its thread leaves the CPU, soft and counted.
  */
 #include "bpf/fault.h"
+#include "bpf/call.h"
 #include "bpf/context.h"
+#include "bpf/fd.h"
+#include "bpf/iterator.h"
 #include "bpf/notice_emit.h"
+#include "bpf/path.h"
 #include "bpf/ring.h"
 #include "bpf/stack.h"
+#include "bpf/told.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -70,35 +75,134 @@ int BPF_PROG(page_fault_kernel, unsigned long address, struct pt_regs *regs, uns
 	return fault_begin(address, regs, error, 0);
 }
 
-static __always_inline int fault_end(u32 flags)
+/* ---- the file that a major fault read ---- */
+
+/* A file has its name in the mount namespace of each process. */
+struct told_mapping {
+	u64 inode;
+	u32 dev, tgid;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, TOLD_MAX);
+	__type(key, struct told_mapping);
+	__type(value, struct told);
+} told_mappings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct path_scratch);
+} fault_paths SEC(".maps");
+
+/* Records the name of a file that a process has mapped, without a descriptor. */
+static __noinline int fault_name(struct file *file, bool counts)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *state = state_of(task);
+	struct path_scratch *scratch;
+	u32 zero = 0;
+
+	scratch = bpf_map_lookup_elem(&fault_paths, &zero);
+	if (!scratch)
+		return 0;
+	fd_fill(scratch, task, file, -1, FD_open);
+	if (rare_try(&scratch->r.head, fd_bytes(&scratch->r)))
+		return 0;
+	if (counts)
+		ring_count_lost(RECORD_fd);
+	return 1;
+}
+
+struct fault_seen {
+	u64 address, offset;
+	struct file *file;
+};
+
+/* As in the record; mapped 0: no file is mapped there. */
+struct fault_file {
+	u64 mapped, inode, offset;
+};
+
+/* What fault_file() found; on the stack there is no room for it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct fault_file);
+} fault_files SEC(".maps");
+
+static long fault_look(struct task_struct *task, struct vm_area_struct *vma, void *arg)
+{
+	struct fault_seen *seen = arg;
+
+	seen->file = vma->vm_file;
+	seen->offset = ((u64)vma->vm_pgoff * PAGE_BYTES) + (seen->address & ~(PAGE_BYTES - 1)) -
+		       vma->vm_start;
+	return 0;
+}
+
+/* Finds the file that is mapped where the fault was, and tells its name. */
+static __noinline int fault_file(u64 address)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fault_seen seen = {.address = address};
+	struct fault_file *found;
+	u32 zero = 0;
+	struct told_mapping key = {.tgid = task->tgid};
+	struct file_ref file = {};
+	struct told now, *told;
+
+	found = bpf_map_lookup_elem(&fault_files, &zero);
+	if (!found)
+		return 0;
+	found->mapped = 0;
+	if (bpf_find_vma(task, address, fault_look, &seen, 0) || !seen.file)
+		return 0;
+	file_fill_as(&file, seen.file, false);
+	found->mapped = FAULT_MAPPED(file.dev, file.kind, file.flags);
+	found->inode = file.key;
+	found->offset = seen.offset;
+	key.inode = file.key;
+	key.dev = file.dev;
+	now = told_now(BPF_CORE_READ(task, group_leader, start_time));
+	told = bpf_map_lookup_elem(&told_mappings, &key);
+	if (!told_is_due(told, &now))
+		return 0;
+	now.missed = fault_name(seen.file, !told_same(told, &now));
+	bpf_map_update_elem(&told_mappings, &key, &now, BPF_ANY);
+	return 0;
+}
+
+static __always_inline bool fault_tells_file(const struct thread_state *state)
+{
+	return record_files && (!spans_only || context_is_set(&state->ctx));
+}
+
+static __always_inline int fault_write(struct task_struct *task, struct thread_state *state,
+				       u32 flags)
+{
 	struct {
 		struct record_fault r;
-		u64 rest[6];
+		u64 rest[3];
 	} out = {};
 	struct record_fault *r = &out.r;
+	struct fault_file *found = NULL;
 	struct ring_place place;
-	u32 n;
+	u32 n, zero = 0;
 
-	if (!state_in(state) || !calls_are_followed(state))
-		return 0;
-	if (!state->fault_begin_ns) {
-		ring_count_incomplete();
-		return 0;
-	}
-	if (stack_min_ns && state->stack_since_ns && !state->in_syscall) {
-		if (!(flags & FAULT_SOFT_END)) /* otherwise that was another stack */
-			stack_of_current(STACK_AT_FAULT, state->stack_since_ns);
-		state->stack_since_ns = 0;
-	}
-	if (sample_period_ns && !(flags & FAULT_SOFT_END) &&
-	    state->fault_address == state->fault_ip) /* code that runs for the first time */
-		stack_learn(STACK_AT_FAULT, state->fault_ip);
 	context_now(state, task);
 	r->ctx = state->ctx;
 	n = context_is_set(&r->ctx) ? 2 : 1;
+	if (flags & FAULT_MAJOR && fault_tells_file(state))
+		found = bpf_map_lookup_elem(&fault_files, &zero);
+	if (found && found->mapped) {
+		r->mapped = found->mapped;
+		r->inode = found->inode;
+		r->offset = found->offset;
+		n = 2;
+	}
 	if ((spans_only && n == 1) || ring_reserve(&place, n, RECORD_fault)) {
 		state->fault_begin_ns = 0;
 		return 0;
@@ -118,6 +222,42 @@ static __always_inline int fault_end(u32 flags)
 	state->fault_begin_ns = 0;
 	ring_publish(&place, r, n);
 	return 0;
+}
+
+/* Not inline, so that the other functions that fault_end() calls have the stack, too. */
+static __noinline int fault_write_major(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = state_of(task);
+
+	return state ? fault_write(task, state, FAULT_MAJOR) : 0;
+}
+
+static __always_inline int fault_end(u32 flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = state_of(task);
+
+	if (!state_in(state) || !calls_are_followed(state))
+		return 0;
+	if (!state->fault_begin_ns) {
+		ring_count_incomplete();
+		return 0;
+	}
+	if (stack_min_ns && state->stack_since_ns && !state->in_syscall) {
+		if (!(flags & FAULT_SOFT_END)) /* otherwise that was another stack */
+			stack_of_current(STACK_AT_FAULT, state->stack_since_ns);
+		state->stack_since_ns = 0;
+	}
+	if (sample_period_ns && !(flags & FAULT_SOFT_END) &&
+	    state->fault_address == state->fault_ip) /* code that runs for the first time */
+		stack_learn(STACK_AT_FAULT, state->fault_ip);
+	if (!(flags & FAULT_MAJOR))
+		return fault_write(task, state, flags);
+	context_now(state, task);
+	if (fault_tells_file(state))
+		fault_file(state->fault_address);
+	return fault_write_major();
 }
 
 __noinline int fault_soft_end(void)

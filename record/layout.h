@@ -131,12 +131,15 @@ RECORD_AT(socket, peer, 88);
 RECORD_AT(socket, path_len, 96);
 RECORD_AT(socket, path, 98);
 
-RECORD_SIZE(struct record_fault, 80);
+RECORD_SIZE(struct record_fault, 104);
 RECORD_AT(fault, flags, 24);
 RECORD_AT(fault, duration_ns, 32);
 RECORD_AT(fault, address, 40);
 RECORD_AT(fault, ip, 48);
 RECORD_AT(fault, ctx, 56);
+RECORD_AT(fault, mapped, 80);
+RECORD_AT(fault, inode, 88);
+RECORD_AT(fault, offset, 96);
 
 RECORD_SIZE(struct record_block, 96);
 RECORD_AT(block, dev, 24);

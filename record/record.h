@@ -381,6 +381,12 @@ enum step_why {
 #define FAULT_SIGNALLED 16	/* that was its signal: it was in the kernel until then */
 #define FAULT_BEFORE_UNKNOWN 32 /* see SYSCALL_BEFORE_UNKNOWN */
 
+/* fault.mapped: device, kind and flags as in struct file_ref; not 0, since there is a kind */
+#define FAULT_MAPPED(dev, kind, flags) ((u64)(dev) << 32 | (u32)(kind) << 16 | (u16)(flags))
+#define FAULT_MAPPED_DEV(mapped) ((u32)((mapped) >> 32))
+#define FAULT_MAPPED_KIND(mapped) ((u16)((mapped) >> 16))
+#define FAULT_MAPPED_FLAGS(mapped) ((u16)(mapped))
+
 /* block.flags */
 #define BLOCK_WRITE 1
 #define BLOCK_FLUSH 2
@@ -557,7 +563,10 @@ enum record_attribute_type {
 	VAR(u64, duration_ns, "since its begin")                                                   \
 	VAR(u64, address, "that faulted")                                                          \
 	VAR(u64, ip, "instruction that faulted")                                                   \
-	CTXREF(ctx, "the active span")
+	CTXREF(ctx, "the active span")                                                             \
+	VAR(u64, mapped, "FAULT_MAPPED of the file that was read, if the fault is major, or 0")    \
+	VAR(u64, inode, "of that file")                                                            \
+	VAR(u64, offset, "of the page in that file")
 
 #define RECORD_FIELDS_block(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
 	FIX(u32, dev, "device, as in st_dev")                                                      \

@@ -350,6 +350,12 @@ static void wait_frames(struct span_builder *b, const struct kspan *k, struct sp
 
 static const char *fault_attributes(struct span_builder *b, const struct kspan *k)
 {
+	const char *name = k->file.kind ? fd_name(b, k, -1, k->end_ns) : NULL;
+
+	if (name)
+		add_fd_path(b, k, name);
+	if (k->file.kind)
+		builder_integer(b, "file.offset", (s64)k->args[3]);
 	builder_string(b, "address", builder_text(b, "0x%llx", (unsigned long long)k->args[0]));
 	builder_boolean(b, "write", k->args[2] & FAULT_WRITE);
 	return k->args[2] & FAULT_MAJOR ? "major fault" : "minor fault";

@@ -71,7 +71,19 @@ static const char *call_of(const struct span *span)
 	return a ? a->string : NULL;
 }
 
-/* Whether a span is a call that the filter asks for. *fits is unset if it is not. */
+/* Whether a span is on a file that the filter asks for: one of two, if it has two. */
+static bool file_fits(const struct span *span, const char *pattern)
+{
+	static const char *const keys[] = {"file.path", "fd.name", "from.fd.name", "to.fd.name"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (attribute_fits(span, keys[i], pattern))
+			return true;
+	return false;
+}
+
+/* Whether a span is a call, or the fault of a file, that the filter asks for. *fits is unset if it
+ * is not. */
 static int call_fits(struct span_builder *builder, const struct filter *f, const struct node *n,
 		     bool *fits)
 {
@@ -79,16 +91,15 @@ static int call_fits(struct span_builder *builder, const struct filter *f, const
 	const char *call;
 
 	*fits = false;
-	if (!node_is_kernel(n) || n->kind == NODE_FAULT || n->kind == NODE_BLOCK)
+	if (!node_is_kernel(n) || n->kind == NODE_BLOCK ||
+	    (n->kind == NODE_FAULT && (f->syscall || !f->file)))
 		return 0;
 	span = span_make(builder, n, false);
 	if (!span)
 		return -ENOMEM;
 	call = call_of(span);
 	*fits = call && (!f->syscall || filter_fits_list(f->syscall, call)) &&
-		(!f->file || attribute_fits(span, "file.path", f->file) ||
-		 attribute_fits(span, "fd.name", f->file)) &&
-		(!f->peer || peer_fits(span, f->peer));
+		(!f->file || file_fits(span, f->file)) && (!f->peer || peer_fits(span, f->peer));
 	return 0;
 }
 

@@ -100,17 +100,41 @@ static void syscall_keep(struct partial *p, const struct life *l, const struct l
 	partial_failed(p, kspan_keep(p, &k));
 }
 
+/* The file that a major fault read; none: it has no kind. */
+static struct file_ref fault_file(const struct record_fault *f)
+{
+	return (struct file_ref){.key = f->inode,
+				 .dev = FAULT_MAPPED_DEV(f->mapped),
+				 .kind = FAULT_MAPPED_KIND(f->mapped),
+				 .flags = FAULT_MAPPED_FLAGS(f->mapped)};
+}
+
+/* A fault in a call: the call has its time. Its file's name is told just before its end. */
+static void fault_sums(struct partial *p, const struct life *l, const struct life_visit *v)
+{
+	static const struct split none;
+	const struct file_ref file = fault_file(v->fault);
+	const struct file_use use = {file, l->pid, -1, v->end_ns};
+	const struct sum_one one = {.duration_ns = v->end_ns - v->begin_ns};
+	bool user = v->fault->flags & FAULT_USER;
+
+	if (file.kind)
+		partial_failed(p, fault_sums_add(p, l, &use, user ? &v->split : &none, &one));
+}
+
 static void fault_keep(struct partial *p, const struct life *l, const struct life_visit *v)
 {
 	const struct record_fault *f = v->fault;
-	struct kspan k = {.kind = KSPAN_FAULT,
-			  .begin_ns = v->begin_ns,
-			  .end_ns = v->end_ns,
-			  .tid = l->tid,
-			  .pid = l->pid,
-			  .args = {f->address, f->ip, f->flags & ~(u32)FAULT_BEFORE_UNKNOWN},
-			  .ctx = f->ctx,
-			  .split = v->split};
+	struct kspan k = {
+		.kind = KSPAN_FAULT,
+		.begin_ns = v->begin_ns,
+		.end_ns = v->end_ns,
+		.tid = l->tid,
+		.pid = l->pid,
+		.args = {f->address, f->ip, f->flags & ~(u32)FAULT_BEFORE_UNKNOWN, f->offset},
+		.file = fault_file(f),
+		.ctx = f->ctx,
+		.split = v->split};
 
 	partial_failed(p, kspan_keep(p, &k));
 }
@@ -129,6 +153,8 @@ static void on_visit(void *arg, const struct life *l, const struct life_visit *v
 		return;
 	if (v->syscall)
 		syscall_sums(p, l, v);
+	else
+		fault_sums(p, l, v);
 	if (!p->options.spans)
 		return;
 	if (v->syscall)

@@ -117,6 +117,19 @@ int call_sums_add(struct partial *p, const struct call_sum *call, const struct s
 	return sums_add(&p->calls, &of, split, one);
 }
 
+int fault_sums_add(struct partial *p, const struct life *l, const struct file_use *use,
+		   const struct split *split, const struct sum_one *one)
+{
+	struct sum_of of = {.key = SUM_CALL_NONE};
+	int err;
+
+	if (!calls_choose(p, l->pid, l->tid) || !sums_tell(p, SUM_BY_FILE))
+		return 0;
+	err = opening_of(p, use, &of);
+	of.pid = sums_tell(p, SUM_BY_PROCESS) ? use->pid : 0;
+	return err ? err : sums_add(&p->calls, &of, split, one);
+}
+
 /* ---- waits ---- */
 
 static bool wait_is_in_call(const struct life_wait *w)

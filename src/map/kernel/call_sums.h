@@ -7,7 +7,7 @@
  *   partial.calls       system calls and requests to io_uring. Key: SUM_CALL_* and, from bit 32 on,
  *                       the errno with which they failed. A call that moves data between two files
  *                       is counted for both, for the other one with SUM_CALL_OTHER, and has its
- *                       time once
+ *                       time once. A page fault that read a file has the key SUM_CALL_NONE
  *   partial.call_waits  the same, for sleeps in calls whose begin is not known
  *   partial.waits       waits. Key: the part of time in bits 0-7 (with SUM_WAIT_IDLE until a
  *                       partial is finished), the call as above from bit 8 on,
@@ -25,6 +25,7 @@
 #include "model/moves.h"
 
 struct partial;
+struct file_use;
 
 /* What sums tell apart. */
 #define SUM_BY_NOTHING 1 /* only the causes of waits: calls are not counted at all */
@@ -126,6 +127,13 @@ static inline void sum_one_moves(struct sum_one *one, enum moves moves, u64 byte
 /* Counts a call; `split` NULL: all of its time is SPLIT_kernel. 0 or -ENOMEM. */
 int call_sums_add(struct partial *p, const struct call_sum *call, const struct split *split,
 		  struct sum_one *one);
+
+/*
+ * Counts a page fault that read a mapped file, for that file; where files are not told apart, it is
+ * not counted. 0 or -ENOMEM.
+ */
+int fault_sums_add(struct partial *p, const struct life *l, const struct file_use *use,
+		   const struct split *split, const struct sum_one *one);
 
 /* Counts a wait: for its cause, and for a CPU after that. 0 or -ENOMEM. */
 int wait_sums_add(struct partial *p, const struct life *l, const struct life_wait *w);

@@ -27,8 +27,10 @@ struct kspan {
 	u8 open;      /* syscall: it had not returned at the end; wait: it may have been several */
 	u8 work;      /* syscall, wait: enum work: whether some of it, or it, waits for work */
 	u64 visit_ns; /* wait: begin of the syscall or fault it lies in */
-	u64 args[6];  /* fault: address, ip, flags; uring: fd, IOSQE_*; block: enum block_arg */
-	s64 result;   /* wait: LIFE_HAD_CPU() */
+	/* fault: address, ip, flags, offset in its file; uring: fd, IOSQE_*; block: enum block_arg
+	 */
+	u64 args[6];
+	s64 result; /* wait: LIFE_HAD_CPU() */
 	struct file_ref file;
 	struct context ctx;
 	const char *reason;    /* static */

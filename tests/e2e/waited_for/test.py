@@ -353,6 +353,35 @@ while os.sendfile(left.fileno(), fd, None, 4 << 20): pass
 left.close(); thread.join()
 """
 
+@tests.add
+def a_mapped_file_has_its_faults():
+    recording, folder = record("mapped", MAPPED, "--rotate", "5ms")
+    faults = [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]
+              if span["attributes"].get("file.path") == f"{folder}/mapped"
+              and span["name"] == "major fault"]
+    check(len(faults) >= 16, f"{len(faults)} faults")
+    offsets = {span["attributes"]["file.offset"] for span in faults}
+    check(set(range(0, 4 << 20, 256 << 10)) <= offsets, f"offsets {offsets}")
+    row = rows(recording, "file")[f"{folder}/mapped"]
+    check(row["count"] >= len(faults), f"{row}")
+    check(row["time"]["fault_ns"] >= sum(span["time"]["fault_ns"] for span in faults) > 0, "time")
+    shown = fathom.trace_all(recording, "--file", f"{folder}/mapped")
+    names = [span["name"] for trace in shown["traces"] for span in trace["spans"]]
+    check(names.count("major fault") >= 16, f"with --file: {names}")
+    check(len(fathom.chunks(recording)) > 1, "there was no cut")
+
+
+MAPPED = """
+import ctypes, os
+f = os.open("mapped", os.O_CREAT | os.O_RDWR); os.write(f, os.urandom(4 << 20)); os.fsync(f)
+libc = ctypes.CDLL(None); libc.mmap.restype = ctypes.c_void_p
+at = libc.mmap(None, ctypes.c_size_t(4 << 20), 1, 1, f, ctypes.c_long(0))
+os.close(f)  # no descriptor tells its name
+libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(4 << 20), 1)  # MADV_RANDOM
+f = os.open("mapped", os.O_RDONLY); os.posix_fadvise(f, 0, 0, os.POSIX_FADV_DONTNEED); os.close(f)
+for i in range(0, 4 << 20, 256 << 10): ctypes.c_char.from_address(at + i).value
+"""
+
 TWO = """
 import ctypes, fcntl, os, socket, struct
 a = os.open("a", os.O_CREAT | os.O_RDWR); os.write(a, b"x" * 100)
