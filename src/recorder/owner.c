@@ -36,10 +36,16 @@ static void owner_read(void)
 	}
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+void owner_set(const struct chunk_owner *of)
+{
+	pthread_once(&once, owner_read);
+	owner = *of;
+}
+
 const struct chunk_owner *owner_find(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
 	pthread_once(&once, owner_read);
 	return owner.uid == geteuid() ? NULL : &owner;
 }

@@ -12,4 +12,7 @@
  */
 const struct chunk_owner *owner_find(void);
 
+/* Makes recordings of this process for another user. Call it before recorder_open(). */
+void owner_set(const struct chunk_owner *of);
+
 #endif

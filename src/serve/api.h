@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "log/log.h"
 #include "serve/counts.h"
+#include "serve/serve.h"
 #include "serve/tally.h"
 #include "store/store.h"
 
@@ -17,6 +18,7 @@ struct api_source {
 	struct store *store;
 	struct counts *counts;
 	struct tally *tally;
+	const struct serve_more *more; /* NULL, or what the status shows besides */
 };
 
 /* Which APIs an address has. */

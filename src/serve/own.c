@@ -49,18 +49,20 @@ static int status_answer(struct query *q)
 	const struct log_status log = log_status(q->source->log);
 	uint64_t synced = log.synced;
 	struct store_counts stored = {0};
+	const struct serve_more *more = q->source->more;
+	const char *own;
 	int err = store_count(q->source->store, &stored, q->e);
 	struct json j;
 
 	store_error_copy(q->source->counts, error);
+	own = log.failed	  ? "log failed"
+	      : err || *error	  ? "store failed"
+	      : synced > position ? "loading"
+				  : "ok";
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
-	json_string(&j, "state",
-		    log.failed		? "log failed"
-		    : err || *error	? "store failed"
-		    : synced > position ? "loading"
-					: "ok");
+	json_string(&j, "state", more ? more->state(more->arg, own) : own);
 	received_write(&j, counts);
 	log_write(&j, q->source->log, counts);
 	json_object_begin(&j, "store");
@@ -76,6 +78,8 @@ static int status_answer(struct query *q)
 	if (*error)
 		json_string(&j, "error", error);
 	json_object_end(&j);
+	if (more)
+		more->write(more->arg, &j);
 	json_object_end(&j);
 	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
 }

@@ -27,13 +27,16 @@ struct serve {
 	struct log *log;
 	struct store *store;
 	struct loader *loader;
-	struct receiver *receiver, *zipkin;
+	struct receiver *receiver, *zipkin, *mapped;
 	struct api *api, *jaeger;
 	struct grpc *grpc;
 	struct counts counts;
+	struct counts mapped_counts; /* of what map sends: only what receivers count */
 	struct tally *tally;
 	struct limits limits;
 	atomic_size_t pending_bytes;
+	const struct serve_more *more;
+	int spans; /* not yet taken over; -1: none */
 	void (*warn)(const char *text);
 };
 
@@ -140,31 +143,100 @@ static int socket_open(const char *option, const char *address, int *fd,
 	return err;
 }
 
-static int sockets_open(const struct serve_options *o, int fds[ADDRESSES],
-			struct serve_addresses *to, struct error *e)
+static const char *const option_names[ADDRESSES] = {[HTTP] = "http",
+						    [OTLP_HTTP] = "otlp-http",
+						    [OTLP_GRPC] = "otlp-grpc",
+						    [ZIPKIN] = "zipkin",
+						    [JAEGER] = "jaeger"};
+
+static const char **address_option(struct serve_options *o, enum address address)
 {
-	const struct {
-		const char *option, *address;
-		char *text;
-	} addresses[ADDRESSES] = {[HTTP] = {"http", o->http, to->http},
-				  [OTLP_HTTP] = {"otlp-http", o->otlp_http, to->otlp_http},
-				  [OTLP_GRPC] = {"otlp-grpc", o->otlp_grpc, to->otlp_grpc},
-				  [ZIPKIN] = {"zipkin", o->zipkin, to->zipkin},
-				  [JAEGER] = {"jaeger", o->jaeger, to->jaeger}};
+	const char **const options[ADDRESSES] = {[HTTP] = &o->http,
+						 [OTLP_HTTP] = &o->otlp_http,
+						 [OTLP_GRPC] = &o->otlp_grpc,
+						 [ZIPKIN] = &o->zipkin,
+						 [JAEGER] = &o->jaeger};
+
+	return options[address];
+}
+
+static char *address_text(struct serve_addresses *to, enum address address)
+{
+	char *const texts[ADDRESSES] = {[HTTP] = to->http,
+					[OTLP_HTTP] = to->otlp_http,
+					[OTLP_GRPC] = to->otlp_grpc,
+					[ZIPKIN] = to->zipkin,
+					[JAEGER] = to->jaeger};
+
+	return texts[address];
+}
+
+static void sockets_close(const int fds[ADDRESSES])
+{
+	for (int i = 0; i < ADDRESSES; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+}
+
+/* On failure, the address at fault is the one behind the last that is open or off. */
+static int sockets_open(const struct serve_options *options, int fds[ADDRESSES],
+			struct serve_addresses *to, enum address *last, struct error *e)
+{
+	struct serve_options o = *options;
 	int err = 0;
 
 	*to = (struct serve_addresses){0};
-	for (int i = 0; i < ADDRESSES && !err; i++)
-		err = socket_open(addresses[i].option, addresses[i].address, &fds[i],
-				  addresses[i].text, e);
+	for (int i = 0; i < ADDRESSES; i++)
+		fds[i] = -1;
+	for (int i = 0; i < ADDRESSES && !err; i++) {
+		*last = i;
+		err = socket_open(option_names[i], *address_option(&o, i), &fds[i],
+				  address_text(to, i), e);
+	}
 	return err;
+}
+
+int serve_addresses_try(const struct serve_options *options, const char **option,
+			const char **address, struct error *e)
+{
+	struct serve_options o = *options;
+	struct serve_addresses addresses;
+	enum address last = HTTP;
+	int fds[ADDRESSES], err = sockets_open(options, fds, &addresses, &last, e);
+
+	sockets_close(fds);
+	*option = option_names[last];
+	*address = *address_option(&o, last);
+	return err;
+}
+
+void serve_addresses_keep(struct serve_options *options, struct serve_addresses *addresses)
+{
+	for (int i = 0; i < ADDRESSES; i++) {
+		if (*address_text(addresses, i))
+			*address_option(options, i) = address_text(addresses, i);
+	}
+}
+
+const char *serve_addresses_next(struct serve_addresses *addresses, unsigned int *at,
+				 const char **option)
+{
+	while (*at < ADDRESSES) {
+		enum address address = (*at)++;
+
+		*option = option_names[address];
+		if (*address_text(addresses, address))
+			return address_text(addresses, address);
+	}
+	return NULL;
 }
 
 /* Each of these takes over the socket. */
 
 static int http_start(struct serve *s, int fd, const struct destination *to)
 {
-	const struct api_source source = {s->log, s->store, &s->counts, s->tally};
+	const struct api_source source = {s->log, s->store, &s->counts, s->tally, s->more};
 
 	return api_start(fd, API_ALL, &source, &s->api);
 }
@@ -188,7 +260,7 @@ static int zipkin_start(struct serve *s, int fd, const struct destination *to)
 	const struct receiver_options options = {
 		.protocol = &protocol_zipkin,
 		.to = *to,
-		.queries = {{s->log, s->store, &s->counts, s->tally}, tables},
+		.queries = {{s->log, s->store, &s->counts, s->tally, s->more}, tables},
 		.threads = ZIPKIN_THREADS};
 
 	return receiver_start(fd, &options, &s->zipkin);
@@ -196,9 +268,20 @@ static int zipkin_start(struct serve *s, int fd, const struct destination *to)
 
 static int jaeger_start(struct serve *s, int fd, const struct destination *to)
 {
-	const struct api_source source = {s->log, s->store, &s->counts, s->tally};
+	const struct api_source source = {s->log, s->store, &s->counts, s->tally, s->more};
 
 	return api_start(fd, API_JAEGER, &source, &s->jaeger);
+}
+
+/* Spans of this host's own map. */
+static int mapped_start(struct serve *s, const struct destination *to)
+{
+	struct receiver_options options = {.protocol = &protocol_otlp, .to = *to};
+	int fd = s->spans;
+
+	options.to.counts = &s->mapped_counts;
+	s->spans = -1;
+	return fd < 0 ? 0 : receiver_start(fd, &options, &s->mapped);
 }
 
 static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
@@ -226,6 +309,7 @@ static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 		err = starts[i](s, fds[i], &to);
 		fds[i] = -1;
 	}
+	err = err ? err : mapped_start(s, &to);
 	return err ? error_set(e, err, "cannot start the threads that serve") : 0;
 }
 
@@ -233,18 +317,19 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e)
 {
 	struct serve *s = calloc(1, sizeof(*s));
-	int fds[ADDRESSES], err;
+	int fds[ADDRESSES] = {[0 ... ADDRESSES - 1] = -1}, err;
+	enum address last;
 
-	for (int i = 0; i < ADDRESSES; i++)
-		fds[i] = -1;
 	if (!s)
 		return error_set(e, ENOMEM, "cannot serve");
 	s->log_dir = -1;
 	s->warn = options->warn;
+	s->more = options->more;
+	s->spans = options->spans > 0 ? options->spans : -1;
 	s->limits = LIMITS_DEFAULT;
 	pthread_mutex_init(&s->counts.lock, NULL);
 	s->tally = tally_open();
-	err = s->tally ? sockets_open(options, fds, addresses, e)
+	err = s->tally ? sockets_open(options, fds, addresses, &last, e)
 		       : error_set(e, ENOMEM, "cannot serve");
 	if (!err) {
 		err = dir_make(options->dir, e);
@@ -253,10 +338,7 @@ int serve_open(const struct serve_options *options, struct serve **out,
 			error_set(e, err, "cannot serve from %s", options->dir);
 	}
 	err = err ? err : threads_start(s, fds, e);
-	for (int i = 0; i < ADDRESSES; i++) {
-		if (fds[i] >= 0)
-			close(fds[i]);
-	}
+	sockets_close(fds);
 	if (err) {
 		serve_close(s, NULL);
 		return err;
@@ -265,12 +347,35 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	return 0;
 }
 
+void serve_status(struct serve *s, struct serve_status *out)
+{
+	const struct log_status log = log_status(s->log);
+	uint64_t position = store_position(s->store);
+	struct store_counts stored = {0};
+
+	*out = (struct serve_status){.received = atomic_load(&s->counts.spans_accepted),
+				     .rejected = atomic_load(&s->counts.spans_rejected),
+				     .mapped = atomic_load(&s->mapped_counts.spans_accepted),
+				     .stored = atomic_load(&s->counts.spans_stored),
+				     .behind_bytes = log.synced > position ? log.synced - position
+									   : 0,
+				     .log_failed = log.failed < 0 ? -log.failed : log.failed};
+	if (store_count(s->store, &stored, NULL) == 0) {
+		out->store_spans = stored.spans;
+		out->store_bytes = stored.bytes;
+	}
+	pthread_mutex_lock(&s->counts.lock);
+	memcpy(out->store_error, s->counts.store_error, sizeof(out->store_error));
+	pthread_mutex_unlock(&s->counts.lock);
+}
+
 int serve_close(struct serve *s, struct error *e)
 {
 	int err;
 
 	if (!s)
 		return 0;
+	receiver_stop(s->mapped);
 	receiver_stop(s->receiver);
 	receiver_stop(s->zipkin);
 	grpc_stop(s->grpc);
@@ -282,6 +387,8 @@ int serve_close(struct serve *s, struct error *e)
 	tally_close(s->tally);
 	if (s->log_dir >= 0)
 		close(s->log_dir);
+	if (s->spans >= 0)
+		close(s->spans);
 	pthread_mutex_destroy(&s->counts.lock);
 	free(s);
 	return err ? error_set(e, err, "cannot sync the log") : 0;

@@ -13,7 +13,10 @@
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
 
+#include <stdint.h>
+
 #include "base/error.h"
+#include "base/json.h"
 
 #define SERVE_ADDRESS_BYTES 64
 
@@ -28,6 +31,20 @@ struct serve_options {
 	const char *jaeger;    /* of Jaeger's query API alone; "off" */
 	void (*warn)(
 		const char *text); /* tells why spans are not stored, from any thread; or NULL */
+	/* A listening socket for spans in OTLP of this host's own map, which it takes over; 0:
+	 * none.
+	 */
+	int spans;
+	const struct serve_more *more; /* NULL, or what the status shows besides; outlives it */
+};
+
+/* What whoever runs the server adds to its status; called from any thread. */
+struct serve_more {
+	/* The state to show, where the server's own is `own`. */
+	const char *(*state)(void *arg, const char *own);
+	/* Writes members into an object that is begun. */
+	void (*write)(void *arg, struct json *j);
+	void *arg;
 };
 
 /* Addresses that are served, with the ports that the kernel chose for port 0; "": off. */
@@ -45,6 +62,34 @@ struct serve_addresses {
  */
 int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e);
+
+/*
+ * Whether all addresses can be listened at. -EADDRINUSE: *address, of the option of that name,
+ * cannot; other errors as above. Nothing is left open.
+ */
+int serve_addresses_try(const struct serve_options *options, const char **option,
+			const char **address, struct error *e);
+
+/* Asks for the ports that were served before, also where an option has port 0. The options borrow.
+ */
+void serve_addresses_keep(struct serve_options *options, struct serve_addresses *addresses);
+
+/* The next address that is served, and its option; NULL at the end. Begin with *at = 0. */
+const char *serve_addresses_next(struct serve_addresses *addresses, unsigned int *at,
+				 const char **option);
+
+struct serve_status {
+	uint64_t received, rejected; /* spans that others sent */
+	uint64_t mapped;	     /* spans of this host's own map */
+	uint64_t stored;	     /* spans since the start */
+	uint64_t store_spans, store_bytes;
+	uint64_t behind_bytes; /* of the log, that are not stored */
+	int log_failed;	       /* errno, 0: it works */
+	char store_error[ERROR_TEXT_BYTES];
+};
+
+/* Any thread may call it. */
+void serve_status(struct serve *s, struct serve_status *out);
 
 /*
  * Ends: takes no new request, syncs the log, stores what the log has for at most two seconds, and

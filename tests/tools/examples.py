@@ -21,7 +21,7 @@ BESIDE = {"pidof": "echo 1", "jq": "cat >/dev/null", "less": "cat >/dev/null",
           "babeltrace2": "exit 0"}
 RUNNER = """#!/bin/sh
 limit=
-[ "$1" != serve ] || limit="timeout 2" # it ends when it is told to
+case $1 in serve | up) limit="timeout 2" ;; esac # they end when they are told to
 $limit "%s" "$@"
 status=$?
 echo $status "$*" >>"$EXAMPLE_STATUS"

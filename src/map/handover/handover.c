@@ -232,6 +232,7 @@ static int spans_hand(struct handing *w, const struct partial *finished,
 	for (size_t i = 0; i < finished->spans.count && !err; i++) {
 		const struct app_span *span = finished->spans.data[i];
 		struct handed_span s = {.span = span,
+					.partial = finished,
 					.time = times[i],
 					.version = w->h->counts.chunks,
 					.open = !handover_is_over(finished, span, &times[i])};

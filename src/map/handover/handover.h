@@ -39,6 +39,8 @@ struct handed_span {
 	 * shares of its threads may have those of spans that ended within it.
 	 */
 	const struct app_span *span;
+	/* Finished: answers queries of map/fact/query.h about names, services and processes. */
+	const struct partial *partial;
 	struct span_time time;
 	/* Number of the chunk, from 1 on: a later one of the same context replaces this one. */
 	u64 version;

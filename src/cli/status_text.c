@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/status_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json_reader.h"
+#include "base/units.h"
+
+#define DEPTH 8
+#define PROCESSES_MAX 8
+#define TEXT_BYTES 256
+
+struct process {
+	char name[32], state[32], why[TEXT_BYTES];
+	uint64_t pid, starts, cpu_ns, memory_bytes;
+};
+
+struct counts {
+	uint64_t chunks, bytes, lost, spans, damaged, refused, late, given_up, behind_ns,
+		behind_bytes, programs_missed;
+};
+
+struct status {
+	char state[32], dir[4096], user[64], error[TEXT_BYTES];
+	char http[64], otlp_http[64], otlp_grpc[64], zipkin[64], jaeger[64];
+	uint64_t running_ns;
+	double spans_per_s;
+	struct process processes[PROCESSES_MAX];
+	size_t processes_count;
+	struct counts capture, map, received, store;
+};
+
+/* A member of an object: where its value goes. */
+struct member {
+	const char *key;
+	void *to;
+	size_t size; /* of a text; 0: a uint64_t; 1: a double */
+};
+
+static void member_read(struct json_reader *r, const struct member *m)
+{
+	struct json_text text;
+
+	if (m->size > 1) {
+		json_string_read(r, &text);
+		if (!r->wrong && text.bytes < m->size)
+			((char *)m->to)[json_text_decode(text, m->to)] = '\0';
+		return;
+	}
+	json_number_read(r, &text);
+	if (r->wrong)
+		return;
+	if (m->size)
+		json_text_double(text, m->to);
+	else
+		json_text_u64(text, m->to);
+}
+
+/* Reads what is known of an object, and passes over the rest. */
+static void object_read(struct json_reader *r, const struct member *members)
+{
+	struct json_text key;
+
+	json_object_enter(r);
+	while (json_key_next(r, &key)) {
+		const struct member *m = members;
+
+		while (m->key && !json_text_is(key, m->key))
+			m++;
+		if (m->key)
+			member_read(r, m);
+		else
+			json_skip(r);
+	}
+}
+
+static void processes_read(struct json_reader *r, struct status *s)
+{
+	json_array_enter(r);
+	while (json_item_next(r)) {
+		struct process p = {0};
+		const struct member members[] = {{"name", p.name, sizeof(p.name)},
+						 {"state", p.state, sizeof(p.state)},
+						 {"why", p.why, sizeof(p.why)},
+						 {"pid", &p.pid, 0},
+						 {"starts", &p.starts, 0},
+						 {"cpu_ns", &p.cpu_ns, 0},
+						 {"memory_bytes", &p.memory_bytes, 0},
+						 {0}};
+
+		object_read(r, members);
+		if (s->processes_count < PROCESSES_MAX)
+			s->processes[s->processes_count++] = p;
+	}
+}
+
+static void counts_read(struct json_reader *r, struct status *s, struct counts *c)
+{
+	const struct member members[] = {{"chunks", &c->chunks, 0},
+					 {"bytes", &c->bytes, 0},
+					 {"lost", &c->lost, 0},
+					 {"spans", &c->spans, 0},
+					 {"damaged", &c->damaged, 0},
+					 {"refused", &c->refused, 0},
+					 {"late", &c->late, 0},
+					 {"given_up", &c->given_up, 0},
+					 {"behind_ns", &c->behind_ns, 0},
+					 {"behind_bytes", &c->behind_bytes, 0},
+					 {"programs_missed", &c->programs_missed, 0},
+					 {"error", s->error, sizeof(s->error)},
+					 {0}};
+
+	object_read(r, members);
+}
+
+static void addresses_read(struct json_reader *r, struct status *s)
+{
+	const struct member members[] = {{"http", s->http, sizeof(s->http)},
+					 {"otlp-http", s->otlp_http, sizeof(s->otlp_http)},
+					 {"otlp-grpc", s->otlp_grpc, sizeof(s->otlp_grpc)},
+					 {"jaeger", s->jaeger, sizeof(s->jaeger)},
+					 {"zipkin", s->zipkin, sizeof(s->zipkin)},
+					 {0}};
+
+	object_read(r, members);
+}
+
+static bool part_read(struct json_reader *r, struct json_text key, struct status *s)
+{
+	const struct {
+		const char *key;
+		struct counts *counts;
+	} parts[] = {{"capture", &s->capture},
+		     {"map", &s->map},
+		     {"received", &s->received},
+		     {"store", &s->store}};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (json_text_is(key, parts[i].key)) {
+			counts_read(r, s, parts[i].counts);
+			return true;
+		}
+	}
+	if (json_text_is(key, "processes"))
+		processes_read(r, s);
+	else if (json_text_is(key, "addresses"))
+		addresses_read(r, s);
+	else
+		return false;
+	return true;
+}
+
+static int status_read(struct status *s, const void *document, size_t bytes)
+{
+	const struct member members[] = {
+		{"state", s->state, sizeof(s->state)}, {"dir", s->dir, sizeof(s->dir)},
+		{"user", s->user, sizeof(s->user)},    {"running_ns", &s->running_ns, 0},
+		{"spans_per_s", &s->spans_per_s, 1},   {0}};
+	struct json_reader r;
+	struct json_text key;
+
+	json_reader_init(&r, document, bytes, DEPTH);
+	json_object_enter(&r);
+	while (json_key_next(&r, &key)) {
+		const struct member *m = members;
+
+		while (m->key && !json_text_is(key, m->key))
+			m++;
+		if (m->key)
+			member_read(&r, m);
+		else if (!part_read(&r, key, s))
+			json_skip(&r);
+	}
+	return json_finish(&r);
+}
+
+/* ---- printing ---- */
+
+static void processes_print(FILE *file, const struct status *s)
+{
+	char cpu[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
+
+	fprintf(file, "%-10s %-10s %8s %12s %10s %8s\n", "process", "state", "pid", "CPU time",
+		"memory", "starts");
+	for (size_t i = 0; i < s->processes_count; i++) {
+		const struct process *p = &s->processes[i];
+
+		fprintf(file, "%-10s %-10s %8" PRIu64 " %12s %10s %8" PRIu64 "\n", p->name,
+			p->state, p->pid, units_format_ns((int64_t)p->cpu_ns, cpu),
+			units_format_bytes(p->memory_bytes, memory), p->starts);
+		if (*p->why)
+			fprintf(file, "           %s\n", p->why);
+	}
+}
+
+static void stages_print(FILE *file, const struct status *s)
+{
+	char one[UNITS_TEXT_BYTES], two[UNITS_TEXT_BYTES];
+
+	fprintf(file,
+		"recorded   %" PRIu64 " chunks, %s, %" PRIu64 " records lost; the last %s ago\n",
+		s->capture.chunks, units_format_bytes(s->capture.bytes, one), s->capture.lost,
+		units_format_ns((int64_t)s->capture.behind_ns, two));
+	if (s->capture.programs_missed)
+		fprintf(file,
+			"           the spans of %" PRIu64
+			" programs with libfathom could not be read: another recorder takes them\n",
+			s->capture.programs_missed);
+	fprintf(file, "mapped     %" PRIu64 " chunks, %" PRIu64 " spans; up to %s ago\n",
+		s->map.chunks, s->map.spans, units_format_ns((int64_t)s->map.behind_ns, one));
+	if (s->map.damaged || s->map.refused || s->map.late || s->map.given_up)
+		fprintf(file,
+			"           %" PRIu64 " chunks damaged, %" PRIu64 " spans refused, %" PRIu64
+			" late, %" PRIu64 " given up\n",
+			s->map.damaged, s->map.refused, s->map.late, s->map.given_up);
+	fprintf(file, "received   %" PRIu64 " spans; with those of map %.1f a second\n",
+		s->received.spans, s->spans_per_s);
+	fprintf(file, "stored     %" PRIu64 " spans, %s; %s of the log are not stored yet\n",
+		s->store.spans, units_format_bytes(s->store.bytes, one),
+		units_format_bytes(s->store.behind_bytes, two));
+	if (*s->error)
+		fprintf(file, "           %s\n", s->error);
+}
+
+int status_text_print(FILE *file, const void *document, size_t bytes, struct error *e)
+{
+	char running[UNITS_TEXT_BYTES];
+	struct status s = {0};
+
+	if (status_read(&s, document, bytes))
+		return error_say(e, EPROTO, "the answer of 'fathom up' cannot be read");
+	fprintf(file, "%s: %s, for %s, as user %s\n", s.dir, s.state,
+		units_format_ns((int64_t)s.running_ns, running), s.user);
+	if (*s.http)
+		fprintf(file, "queries    http://%s/api/v1/status\n", s.http);
+	if (*s.otlp_http)
+		fprintf(file, "OTLP       http://%s/v1/traces\n", s.otlp_http);
+	if (*s.otlp_grpc)
+		fprintf(file, "OTLP       gRPC at %s\n", s.otlp_grpc);
+	if (*s.zipkin)
+		fprintf(file, "Zipkin     http://%s/api/v2/spans\n", s.zipkin);
+	if (*s.jaeger)
+		fprintf(file, "Jaeger     http://%s/api/services\n", s.jaeger);
+	processes_print(file, &s);
+	stages_print(file, &s);
+	return 0;
+}

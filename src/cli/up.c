@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "cli/command.h"
+#include "cli/record_options.h"
+#include "cli/serve_options.h"
+#include "cli/up_dir.h"
+#include "up/up.h"
+
+struct up_command_options {
+	struct serve_command_options serve;
+	struct limits keep;
+	uint64_t budget_ppm;
+	const char *user;
+	bool no_capture;
+};
+
+#define AT(field) offsetof(struct up_command_options, field)
+static const struct option up_option_table[] = {
+	SERVE_OPTION_ROWS(offsetof(struct up_command_options, serve)),
+	{"keep", 0, "LIMITS", "delete chunks beyond this age or size", "1h,2G", AT(keep),
+	 option_limits},
+	{"budget", 0, "PERCENT", "the share of the CPUs' time that recording may cost", "5%",
+	 AT(budget_ppm), option_budget},
+	{"user", 0, "NAME",
+	 "who maps and serves (default: the user fathom, if there is\none, else nobody; not root: "
+	 "who calls)",
+	 NULL, AT(user), option_text},
+	{"no-capture", 0, NULL, "record nothing: only receive and serve", NULL, AT(no_capture),
+	 option_flag},
+	{0},
+};
+#undef AT
+
+static int up_check(void *options, const struct operands *operands, struct error *e)
+{
+	if (operands->count || operands->command)
+		return error_say(e, EINVAL, "no argument is allowed");
+	return 0;
+}
+
+struct up_told {
+	const char *dir;
+	bool capture;
+};
+
+static void ready_print(void *arg, const struct serve_addresses *addresses, const char *user)
+{
+	const struct up_told *told = arg;
+
+	printf("all is kept in %s, by the user %s\n", told->dir, user);
+	serve_addresses_print(addresses);
+	if (told->capture)
+		printf("this host is recorded into %s/chunks\n", told->dir);
+	fflush(stdout);
+}
+
+static void line_print(void *arg, const char *line)
+{
+	fprintf(stderr, "fathom up: %s\n", line);
+}
+
+static int up_command_run(const void *fields, const struct operands *operands, struct error *e)
+{
+	const struct up_command_options *o = fields;
+	char text[UP_DIR_BYTES];
+	const struct serve_options serve = serve_options_of(&o->serve, text);
+	struct up_told told = {serve.dir, !o->no_capture};
+	const struct up_options options = {.dir = told.dir,
+					   .serve = serve,
+					   .capture = !o->no_capture,
+					   .keep = o->keep,
+					   .budget_ppm = (uint32_t)o->budget_ppm,
+					   .user = o->user,
+					   .ready = ready_print,
+					   .arg = &told,
+					   .notice = {.tell = line_print}};
+
+	umask(077); /* spans hold what users typed: nobody else reads the files */
+	return up_run(&options, e);
+}
+
+const struct command command_up = {
+	.name = "up",
+	.summary = "record this host, receive spans, keep them, and answer queries",
+	.usage = SERVE_USAGE " [--keep LIMITS] [--budget PERCENT] [--user NAME] [--no-capture]",
+	.description =
+		"Does in one what 'fathom record' and 'fathom serve' do, and puts the spans of "
+		"programs\n"
+		"with libfathom, and those of which only a context was seen, into the same store, "
+		"each\n"
+		"with its time split. A span is found about two seconds after its end.\n"
+		"Three processes do the work: capture, the only one with privileges, records the "
+		"waits\n"
+		"and bytes of the whole host into chunks of a second; map and serve run as another "
+		"user.\n"
+		"One that dies is started again. Without the privilege to record, the rest works.\n"
+		"Ends on Ctrl-C and SIGTERM. 'fathom status' tells how it is; report and trace "
+		"take DIR.",
+	.examples = "  fathom up\n"
+		    "  fathom up -o /srv/fathom --keep 6h,20G --user tracing\n"
+		    "  fathom up --no-capture -o spans\n",
+	.options = up_option_table,
+	.options_bytes = sizeof(struct up_command_options),
+	.check = up_check,
+	.run = up_command_run,
+};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "up/board.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+struct board *board_new(void)
+{
+	void *memory = mmap(NULL, sizeof(struct board), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+const char *part_name(enum up_part part)
+{
+	static const char *const names[PARTS] = {"capture", "map", "serve"};
+
+	return names[part];
+}
+
+const char *part_state_name(unsigned int state)
+{
+	static const char *const names[] = {"off", "starting", "running", "waiting"};
+
+	return state < sizeof(names) / sizeof(*names) ? names[state] : "?";
+}
+
+void board_text(char *to, const char *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+	to[bytes - 1] = '\0';
+}

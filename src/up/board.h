@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The board: memory that the supervisor and its parts share, in which each says how it is. A part
+ * that dies leaves its words there. Each field has one writer, which is named; readers trust
+ * nothing.
+ */
+#ifndef UP_BOARD_H
+#define UP_BOARD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "chunk/chunk.h"
+#include "serve/serve.h"
+
+enum up_part { PART_CAPTURE, PART_MAP, PART_SERVE, PARTS };
+
+enum part_state {
+	PART_OFF,      /* it is not wanted, or not possible */
+	PART_STARTING, /* it does not work yet */
+	PART_RUNNING,
+	PART_WAITING, /* it died, and is started again in a moment */
+};
+
+struct board_part {
+	atomic_uint state; /* enum part_state; the part sets PART_RUNNING, the supervisor the others
+			    */
+	atomic_int pid;	   /* supervisor; 0: none */
+	atomic_uint_fast64_t starts; /* supervisor */
+	char why[ERROR_TEXT_BYTES];  /* the part, before it ends: why it failed */
+};
+
+struct board_capture {
+	atomic_uint_fast64_t chunks, bytes, lost; /* sealed in this run of the part */
+	atomic_uint_fast64_t sealed_ns;	    /* CLOCK_MONOTONIC: when a chunk was sealed last */
+	atomic_uint_fast64_t rings_missed;  /* programs whose spans another recorder takes */
+	atomic_uint_fast64_t begun_unix_ns; /* when it began to record for the first time */
+};
+
+struct board_map {
+	atomic_uint_fast64_t chunks;  /* mapped */
+	atomic_uint_fast64_t damaged; /* chunks that could not be read, or not whole */
+	atomic_uint_fast64_t spans;   /* handed out, and acknowledged by serve */
+	atomic_uint_fast64_t refused; /* spans that serve refused for good */
+	atomic_uint_fast64_t late, given_up, forgotten; /* of the hand-over */
+	atomic_uint_fast64_t to_ns; /* CLOCK_MONOTONIC: end of the last chunk that was mapped */
+	/* Chunks up to this one need not be sent again: their end; 0: none. */
+	atomic_uint_fast64_t sent_unix_ns;
+};
+
+struct board_serve {
+	struct serve_addresses addresses; /* before PART_RUNNING; ports stay the same */
+	atomic_uint_fast64_t received, rejected, mapped, stored; /* spans */
+	atomic_uint_fast64_t store_spans, store_bytes, behind_bytes;
+	atomic_uint_fast64_t behind_since_ns; /* CLOCK_MONOTONIC; 0: it is not */
+	atomic_uint_fast64_t spans_per_s;     /* over the last seconds, times 1000 */
+	atomic_uint failed;		      /* errno of the log */
+	char error[ERROR_TEXT_BYTES];	      /* of the store; "": it works */
+};
+
+struct board {
+	char user[64]; /* of map and serve; supervisor, as the next two */
+	char dir[4096];
+	atomic_int pid;	   /* of the supervisor */
+	uint64_t begun_ns; /* CLOCK_MONOTONIC */
+	struct board_part parts[PARTS];
+	struct board_capture capture;
+	struct board_map map;
+	struct board_serve serve;
+};
+
+/* NULL: there is no memory. It lives as long as the process and its children. */
+struct board *board_new(void);
+
+/* "capture", "map", "serve" */
+const char *part_name(enum up_part part);
+/* "off", "starting", "running", "waiting" */
+const char *part_state_name(unsigned int state);
+
+/* Copies a text of the board, which a part may be writing. */
+void board_text(char *to, const char *from, size_t bytes);
+
+#endif

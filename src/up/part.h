@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of up: what the supervisor gives to its parts, and what they do. */
+#ifndef UP_PART_H
+#define UP_PART_H
+
+#include "recorder/privileges.h"
+#include "up/board.h"
+#include "up/up.h"
+
+#define CHUNKS_DIR "chunks"
+#define SPANS_SOCKET ".spans"
+
+struct part_context {
+	const struct up_options *options;
+	struct board *board;
+	struct login login; /* of map and serve; read while there is one thread */
+	int dir;	    /* a descriptor of the directory */
+	int spans;	    /* the listening socket for the spans of map */
+	char path[64];	    /* of the directory, for whoever has the descriptor */
+	bool owned;	    /* chunks are made for the user of the login */
+};
+
+/*
+ * What a part does, in a process of its own: 0, or a negative errno with the cause; then it is
+ * started again, or after -EPERM it is not. SIGTERM, which is blocked, asks it to end.
+ */
+int part_capture(struct part_context *c, struct error *e);
+int part_map(struct part_context *c, struct error *e);
+int part_serve(struct part_context *c, struct error *e);
+
+/* Waits for SIGTERM, at most so long. True: it came, now or before. */
+bool part_is_asked_to_end(uint64_t wait_ns);
+
+/* Says that the part works. */
+void part_runs(struct part_context *c, enum up_part part);
+
+#endif

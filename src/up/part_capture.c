@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part with privileges: records the host. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "recorder/owner.h"
+#include "recorder/recorder.h"
+#include "up/part.h"
+
+#define CHUNK_NS 1000000000u
+
+static volatile sig_atomic_t asked;
+
+static void on_signal(int signal)
+{
+	asked = signal;
+}
+
+/* The recorder waits by itself; a signal ends the wait. */
+static void signal_catch(void)
+{
+	const struct sigaction action = {.sa_handler = on_signal};
+	sigset_t ends;
+
+	sigaction(SIGTERM, &action, NULL);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_UNBLOCK, &ends, NULL);
+}
+
+static void counts_tell(struct recorder *r, struct board_capture *board)
+{
+	struct recorder_counts counts;
+
+	recorder_counts(r, &counts);
+	if (counts.sealed.chunks != atomic_load(&board->chunks))
+		atomic_store(&board->sealed_ns, clock_now_ns());
+	atomic_store(&board->chunks, counts.sealed.chunks);
+	atomic_store(&board->bytes, counts.sealed.bytes);
+	atomic_store(&board->rings_missed, counts.rings_missed);
+	atomic_store(&board->lost,
+		     counts.lost_buffer + counts.lost_recursion + counts.lost_application);
+}
+
+static int host_record(struct part_context *c, struct recorder *r, struct error *e)
+{
+	struct board_capture *board = &c->board->capture;
+	int err = 0;
+
+	if (!atomic_load(&board->begun_unix_ns))
+		atomic_store(&board->begun_unix_ns, clock_read_ns(CLOCK_REALTIME));
+	atomic_store(&board->sealed_ns, clock_now_ns());
+	part_runs(c, PART_CAPTURE);
+	while (!err && !asked && !recorder_is_asked_to_end(r)) {
+		err = recorder_step(r, e);
+		counts_tell(r, board);
+		if (!err)
+			recorder_wait(r, ~0ull);
+	}
+	if (err) {
+		recorder_finish(r, NULL);
+		return err;
+	}
+	err = recorder_finish(r, e);
+	counts_tell(r, board);
+	return err;
+}
+
+int part_capture(struct part_context *c, struct error *e)
+{
+	char dir[PATH_MAX];
+	struct recorder_options options = {.dir = dir,
+					   .host = true,
+					   .no_calls = true,
+					   .budget_ppm = c->options->budget_ppm,
+					   .rotate = {.time_ns = CHUNK_NS},
+					   .keep = c->options->keep};
+	struct recorder *recorder = NULL;
+	int err;
+
+	if (snprintf(dir, sizeof(dir), "%s/" CHUNKS_DIR, c->options->dir) >= (int)sizeof(dir))
+		return error_set(e, ENAMETOOLONG, "cannot record");
+	signal_catch();
+	atomic_store(&c->board->capture.chunks, 0);
+	if (c->owned)
+		owner_set(&c->login.owner);
+	err = recorder_open(&recorder, &options, e);
+	if (!err)
+		err = host_record(c, recorder, e);
+	else if (err == -EACCES || geteuid() != 0)
+		err = -EPERM; /* nothing changes by itself */
+	recorder_close(recorder);
+	return err;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The directory of `fathom up`, and the user of its parts. */
+#ifndef UP_PLACE_H
+#define UP_PLACE_H
+
+#include "base/error.h"
+#include "recorder/privileges.h"
+
+#define UP_SOCKET ".up"
+
+struct place {
+	int dir;  /* -1: closed */
+	int lock; /* held while any part lives */
+	struct login login;
+	char user[64]; /* its name */
+};
+
+/*
+ * Finds the user: `name`, or "fathom", else "nobody", if this is root; else who called. -ENOENT if
+ * there is no such user.
+ */
+int place_user(struct place *p, const char *name, struct error *e);
+
+/*
+ * Makes the directory for that user if it is not there, opens it and locks it; waits up to two
+ * seconds for what an earlier run left. -EBUSY: another `fathom up` has it.
+ */
+int place_open(struct place *p, const char *dir, struct error *e);
+
+/* Listens at a Unix socket in the directory, for its user. A descriptor, or a negative errno. */
+int place_listen(const struct place *p, const char *name);
+
+/* Removes the name of such a socket. */
+void place_quit(const struct place *p, const char *name);
+
+/* Closes and frees all; start with -1 for descriptors. */
+void place_close(struct place *p);
+
+#endif

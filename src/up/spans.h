@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spans that the hand-over gives, as spans of the store. What fathom adds are attributes:
+ *
+ *   fathom.version          the number of the chunk that said it: the highest one counts
+ *   fathom.time.PART_ns     the time split; parts without time are left out
+ *   fathom.threads          if several threads had it at once
+ *   fathom.begin, .end      "soft": it was there before the recording, or its end was not seen
+ *   fathom.kind             "context": only its context was seen
+ *   fathom.kernel           up to 16 rows of what its threads did in the kernel, by total_ns: maps
+ *                           of kind (syscall, wait, fault, io_uring, block), name, count, total_ns
+ *   fathom.kernel.more_count, .more_ns    what is in no row
+ */
+#ifndef UP_SPANS_H
+#define UP_SPANS_H
+
+#include "base/map.h"
+#include "base/pool.h"
+#include "chunk/chunk.h"
+#include "map/handover/handover.h"
+#include "span/received.h"
+
+/* Spans of a chunk. Start with all zero. For one thread. */
+struct spans {
+	struct received_batch batch;	/* owned */
+	struct pool pool;		/* what it points to */
+	struct map resources;		/* pid -> struct received_resource of the pool */
+	const struct chunk_info *chunk; /* borrowed */
+};
+
+/* Forgets the spans, and begins with those of a chunk. */
+void spans_begin(struct spans *s, const struct chunk_info *chunk);
+
+/* Adds a span; one that goes on is passed over. 0 or -ENOMEM. */
+int spans_add_handed(struct spans *s, const struct handed_span *handed);
+
+void spans_end(struct spans *s);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "up/status.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+struct usage {
+	uint64_t cpu_ns, memory_bytes;
+};
+
+/* The CPU time and the resident memory of a process; zeros if it is gone. */
+static struct usage usage_read(int pid)
+{
+	struct usage usage = {0};
+	char path[64], text[1024] = "", *at;
+	unsigned long user, kernel;
+	long pages, ticks = sysconf(_SC_CLK_TCK);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return usage;
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	at = strrchr(text, ')'); /* the name before may have anything */
+	if (!at || sscanf(at + 1,
+			  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d "
+			  "%*d %*d %*u %*u %ld",
+			  &user, &kernel, &pages) != 3)
+		return usage;
+	usage.cpu_ns = (uint64_t)(user + kernel) * (1000000000u / (uint64_t)ticks);
+	usage.memory_bytes = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return usage;
+}
+
+/* How long ago that was; 0 if it never was. */
+static uint64_t age_ns(uint64_t time_ns)
+{
+	uint64_t now = clock_now_ns();
+
+	return time_ns && time_ns < now ? now - time_ns : 0;
+}
+
+static bool runs(const struct board *board, enum up_part part)
+{
+	return atomic_load(&board->parts[part].state) == PART_RUNNING;
+}
+
+static bool is_wanted(const struct board *board, enum up_part part)
+{
+	return atomic_load(&board->parts[part].state) != PART_OFF;
+}
+
+static uint64_t capture_behind_ns(const struct board *board)
+{
+	return is_wanted(board, PART_CAPTURE) ? age_ns(atomic_load(&board->capture.sealed_ns)) : 0;
+}
+
+/* Since when nothing is mapped; before the first chunk, since the recording began. */
+static uint64_t map_behind_ns(const struct board *board)
+{
+	return is_wanted(board, PART_CAPTURE) ? age_ns(atomic_load(&board->map.to_ns)) : 0;
+}
+
+static uint64_t store_behind_ns(const struct board *board)
+{
+	return age_ns(atomic_load(&board->serve.behind_since_ns));
+}
+
+static bool is_full(const struct board *board)
+{
+	unsigned int failed = atomic_load(&board->serve.failed);
+	char error[ERROR_TEXT_BYTES];
+
+	board_text(error, board->serve.error, sizeof(error));
+	return failed == ENOSPC || failed == EDQUOT || strstr(error, strerrordesc_np(ENOSPC)) ||
+	       strstr(error, strerrordesc_np(EDQUOT));
+}
+
+const char *up_state(const struct board *board, const char *own)
+{
+	if (is_full(board))
+		return "full";
+	for (int part = 0; part < PARTS; part++) {
+		if (is_wanted(board, part) && !runs(board, part))
+			return "lagging";
+	}
+	if (capture_behind_ns(board) > UP_LAG_NS || map_behind_ns(board) > UP_LAG_NS ||
+	    store_behind_ns(board) > UP_LAG_NS)
+		return "lagging";
+	return own && strcmp(own, "loading") != 0 ? own : "ok";
+}
+
+static void usage_write(struct json *j, int pid)
+{
+	struct usage usage = usage_read(pid);
+
+	json_s64(j, "pid", pid);
+	json_u64(j, "cpu_ns", usage.cpu_ns);
+	json_u64(j, "memory_bytes", usage.memory_bytes);
+}
+
+static void part_write(const struct board *board, enum up_part part, struct json *j)
+{
+	const struct board_part *p = &board->parts[part];
+	int pid = atomic_load(&p->pid);
+	char why[ERROR_TEXT_BYTES];
+
+	board_text(why, p->why, sizeof(why));
+	json_object_begin(j, NULL);
+	json_string(j, "name", part_name(part));
+	json_string(j, "state", part_state_name(atomic_load(&p->state)));
+	json_u64(j, "starts", atomic_load(&p->starts));
+	if (pid)
+		usage_write(j, pid);
+	if (*why)
+		json_string(j, "why", why);
+	json_object_end(j);
+}
+
+static void processes_write(const struct board *board, struct json *j)
+{
+	json_array_begin_lines(j, "processes");
+	json_object_begin(j, NULL);
+	json_string(j, "name", "up");
+	json_string(j, "state", part_state_name(PART_RUNNING));
+	json_u64(j, "starts", 1);
+	usage_write(j, atomic_load(&board->pid));
+	json_object_end(j);
+	for (int part = 0; part < PARTS; part++)
+		part_write(board, part, j);
+	json_array_end(j);
+}
+
+void up_parts_write(const struct board *board, struct json *j)
+{
+	const struct board_capture *capture = &board->capture;
+	const struct board_map *map = &board->map;
+
+	json_string(j, "user", board->user);
+	processes_write(board, j);
+	json_object_begin(j, "capture");
+	json_u64(j, "chunks", atomic_load(&capture->chunks));
+	json_u64(j, "bytes", atomic_load(&capture->bytes));
+	json_u64(j, "lost", atomic_load(&capture->lost));
+	json_u64(j, "behind_ns", capture_behind_ns(board));
+	json_u64(j, "programs_missed", atomic_load(&capture->rings_missed));
+	json_object_end(j);
+	json_object_begin(j, "map");
+	json_u64(j, "chunks", atomic_load(&map->chunks));
+	json_u64(j, "damaged", atomic_load(&map->damaged));
+	json_u64(j, "spans", atomic_load(&map->spans));
+	json_u64(j, "refused", atomic_load(&map->refused));
+	json_u64(j, "late", atomic_load(&map->late));
+	json_u64(j, "given_up", atomic_load(&map->given_up));
+	json_u64(j, "forgotten", atomic_load(&map->forgotten));
+	json_u64(j, "behind_ns", map_behind_ns(board));
+	json_object_end(j);
+	json_double(j, "spans_per_s", (double)atomic_load(&board->serve.spans_per_s) / 1000);
+}
+
+static void store_write(const struct board_serve *serve, struct json *j)
+{
+	char error[ERROR_TEXT_BYTES];
+
+	board_text(error, serve->error, sizeof(error));
+	json_object_begin(j, "received");
+	json_u64(j, "spans", atomic_load(&serve->received));
+	json_u64(j, "spans_rejected", atomic_load(&serve->rejected));
+	json_object_end(j);
+	json_object_begin(j, "store");
+	json_u64(j, "spans", atomic_load(&serve->store_spans));
+	json_u64(j, "bytes", atomic_load(&serve->store_bytes));
+	json_u64(j, "behind_bytes", atomic_load(&serve->behind_bytes));
+	if (*error)
+		json_string(j, "error", error);
+	json_object_end(j);
+}
+
+static void addresses_write(const struct board *board, struct json *j)
+{
+	struct serve_addresses addresses = board->serve.addresses;
+	const char *option, *address;
+	unsigned int at = 0;
+
+	json_object_begin(j, "addresses");
+	while ((address = serve_addresses_next(&addresses, &at, &option)))
+		json_string(j, option, address);
+	json_object_end(j);
+}
+
+void up_status_write(const struct board *board, struct json *j)
+{
+	json_object_begin(j, NULL);
+	json_u64(j, "version", 1);
+	json_string(j, "state", up_state(board, NULL));
+	json_string(j, "dir", board->dir);
+	json_u64(j, "running_ns", age_ns(board->begun_ns));
+	addresses_write(board, j);
+	store_write(&board->serve, j);
+	up_parts_write(board, j);
+	json_object_end(j);
+}

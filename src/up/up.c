@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "up/up.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "up/place.h"
+#include "up/port.h"
+#include "up/start.h"
+#include "up/status.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define LOOK_MS 50		     /* while something is awaited */
+#define BACK_OFF_NS (SECOND_NS / 10) /* before a part is started again; doubled each time */
+#define BACK_OFF_MAX_NS (30 * SECOND_NS)
+#define STEADY_NS (30 * SECOND_NS) /* after so long a part has proved to work */
+#define PORTS_NS (2 * SECOND_NS)   /* for what an earlier run left */
+
+/* How long a part may take to end, of the ten seconds that all have. */
+static const uint64_t end_ns[PARTS] = {3500000000u, 2500000000u, 3500000000u};
+
+struct part_process {
+	pid_t pid; /* 0: it does not run */
+	uint64_t started_ns, again_ns, back_off_ns;
+	bool worked; /* at least once */
+	char told[ERROR_TEXT_BYTES];
+};
+
+struct up {
+	const struct up_options *options;
+	struct place place;
+	struct part_context context;
+	struct part_process parts[PARTS];
+	int signals, status;
+	bool ready, asked;
+	int err; /* why it ends by itself */
+};
+
+/* ---- parts ---- */
+
+static struct board_part *board_of(struct up *u, enum up_part part)
+{
+	return &u->context.board->parts[part];
+}
+
+static void part_launch(struct up *u, enum up_part part)
+{
+	struct part_process *p = &u->parts[part];
+	struct board_part *board = board_of(u, part);
+	pid_t pid;
+
+	atomic_store(&board->state, PART_STARTING);
+	p->started_ns = clock_now_ns();
+	pid = part_start(&u->context, part);
+	if (pid < 0) {
+		atomic_store(&board->state, PART_WAITING);
+		p->again_ns = p->started_ns + BACK_OFF_MAX_NS;
+		return;
+	}
+	p->pid = pid;
+	atomic_store(&board->pid, pid);
+	atomic_fetch_add(&board->starts, 1);
+}
+
+/* Says once why a part failed. */
+static void failure_tell(struct up *u, enum up_part part, const char *why, const char *what)
+{
+	struct part_process *p = &u->parts[part];
+
+	if (strcmp(p->told, why) == 0)
+		return;
+	snprintf(p->told, sizeof(p->told), "%s", why);
+	notice_tell(&u->options->notice, "%s: %s; %s", part_name(part), why, what);
+}
+
+static void again_plan(struct up *u, enum up_part part, const char *why)
+{
+	struct part_process *p = &u->parts[part];
+	uint64_t now = clock_now_ns();
+
+	if (now - p->started_ns > STEADY_NS || !p->back_off_ns)
+		p->back_off_ns = BACK_OFF_NS;
+	else if (p->back_off_ns < BACK_OFF_MAX_NS)
+		p->back_off_ns *= 2;
+	p->again_ns = now + p->back_off_ns;
+	atomic_store(&board_of(u, part)->state, PART_WAITING);
+	failure_tell(u, part, why, "it is started again");
+}
+
+static void why_make(struct up *u, enum up_part part, int status, char why[ERROR_TEXT_BYTES])
+{
+	board_text(why, board_of(u, part)->why, ERROR_TEXT_BYTES);
+	if (WIFSIGNALED(status))
+		snprintf(why, ERROR_TEXT_BYTES, "it was killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else if (!*why)
+		snprintf(why, ERROR_TEXT_BYTES, "it ended with status %d", WEXITSTATUS(status));
+}
+
+static void part_ended(struct up *u, enum up_part part, int status, struct error *e)
+{
+	struct part_process *p = &u->parts[part];
+	struct board_part *board = board_of(u, part);
+	char why[ERROR_TEXT_BYTES];
+
+	why_make(u, part, status, why);
+	p->worked = p->worked || atomic_load(&board->state) == PART_RUNNING;
+	p->pid = 0;
+	atomic_store(&board->pid, 0);
+	if (u->asked) {
+		atomic_store(&board->state, PART_OFF);
+	} else if (part == PART_SERVE && !p->worked) {
+		u->err = error_say(e, EIO, "%s", why);
+	} else if (WIFEXITED(status) && WEXITSTATUS(status) == PART_EXIT_NEVER) {
+		atomic_store(&board->state, PART_OFF);
+		failure_tell(u, part, why, "spans are received and served all the same");
+	} else {
+		again_plan(u, part, why);
+	}
+}
+
+static void parts_reap(struct up *u, struct error *e)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (int part = 0; part < PARTS; part++) {
+			if (u->parts[part].pid == pid)
+				part_ended(u, part, status, e);
+		}
+	}
+}
+
+static void parts_begin(struct up *u)
+{
+	atomic_store(&u->context.board->pid, getpid());
+	u->context.board->begun_ns = clock_now_ns();
+	part_launch(u, PART_SERVE);
+	if (!u->options->capture)
+		return;
+	part_launch(u, PART_CAPTURE);
+	part_launch(u, PART_MAP);
+}
+
+/* ---- the status ---- */
+
+static int bytes_append(void *arg, const char *data, size_t bytes)
+{
+	bytes_put(arg, data, bytes);
+	return ((struct bytes *)arg)->failed ? -ENOMEM : 0;
+}
+
+static void status_answer(struct up *u)
+{
+	const struct timeval patience = {.tv_sec = 1};
+	struct bytes text = {0};
+	const struct json_sink sink = {bytes_append, &text};
+	int fd = accept4(u->status, NULL, NULL, SOCK_CLOEXEC);
+	struct json j;
+
+	if (fd < 0)
+		return;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	json_init(&j, &sink);
+	up_status_write(u->context.board, &j);
+	/* who asked may be gone */
+	if (!json_end(&j))
+		(void)!send(fd, text.data, text.count, MSG_NOSIGNAL);
+	bytes_free(&text);
+	close(fd);
+}
+
+/* ---- while it runs ---- */
+
+static void signals_take(struct up *u, struct error *e)
+{
+	struct signalfd_siginfo info;
+
+	while (read(u->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGCHLD)
+			u->asked = true;
+	}
+	parts_reap(u, e);
+}
+
+static void ready_tell(struct up *u)
+{
+	struct board *board = u->context.board;
+
+	if (u->ready || atomic_load(&board->parts[PART_SERVE].state) != PART_RUNNING)
+		return;
+	u->ready = true;
+	u->options->ready(u->options->arg, &board->serve.addresses, board->user);
+}
+
+static void parts_again(struct up *u)
+{
+	uint64_t now = clock_now_ns();
+
+	for (int part = 0; part < PARTS; part++) {
+		if (!u->parts[part].pid && u->parts[part].again_ns &&
+		    u->parts[part].again_ns <= now) {
+			u->parts[part].again_ns = 0;
+			part_launch(u, part);
+		}
+	}
+}
+
+static int wait_ms(const struct up *u)
+{
+	for (int part = 0; part < PARTS; part++) {
+		if (u->parts[part].again_ns)
+			return LOOK_MS;
+	}
+	return u->ready ? 1000 : LOOK_MS;
+}
+
+static void step(struct up *u, int at_most_ms, struct error *e)
+{
+	struct pollfd fds[] = {{.fd = u->signals, .events = POLLIN},
+			       {.fd = u->status, .events = POLLIN}};
+
+	if (poll(fds, 2, at_most_ms) <= 0)
+		return;
+	if (fds[0].revents)
+		signals_take(u, e);
+	if (fds[1].revents)
+		status_answer(u);
+}
+
+/* Ends a part: politely first. What it still has to do goes to the next one. */
+static void part_end(struct up *u, enum up_part part, struct error *e)
+{
+	struct part_process *p = &u->parts[part];
+	uint64_t until_ns = clock_now_ns() + end_ns[part];
+
+	if (!p->pid)
+		return;
+	kill(p->pid, SIGTERM);
+	while (p->pid && clock_now_ns() < until_ns)
+		step(u, LOOK_MS, e);
+	if (!p->pid)
+		return;
+	notice_tell(&u->options->notice, "%s did not end in time, and was killed", part_name(part));
+	kill(p->pid, SIGKILL);
+	while (p->pid)
+		step(u, LOOK_MS, e);
+}
+
+static int run(struct up *u, struct error *e)
+{
+	struct error none = {0};
+
+	parts_begin(u);
+	while (!u->asked && !u->err) {
+		step(u, wait_ms(u), e);
+		ready_tell(u);
+		if (!u->asked && !u->err)
+			parts_again(u);
+	}
+	u->asked = true;
+	for (int part = 0; part < PARTS; part++) /* in the order of the data */
+		part_end(u, part, &none);
+	return u->err;
+}
+
+/* ---- begin and end ---- */
+
+/* Waits for ports that an earlier run still holds. */
+static int ports_check(const struct up_options *o, struct error *e)
+{
+	uint64_t until_ns = clock_now_ns() + PORTS_NS;
+	const char *busy = NULL, *option = NULL;
+	char holder[128];
+	int err;
+
+	do {
+		error_clear(e);
+		err = serve_addresses_try(&o->serve, &option, &busy, e);
+		if (err == -EADDRINUSE)
+			poll(NULL, 0, LOOK_MS);
+	} while (err == -EADDRINUSE && clock_now_ns() < until_ns);
+	if (err != -EADDRINUSE || !port_holder(busy, holder, sizeof(holder)))
+		return err;
+	error_clear(e);
+	return error_say(e, EADDRINUSE,
+			 "%s has %s already: stop it, choose another address with --%s ADDRESS, or "
+			 "none with --%s off",
+			 holder, busy, option, option);
+}
+
+static int signals_open(struct up *u, struct error *e)
+{
+	static const int wanted[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		sigaddset(&set, wanted[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	u->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return u->signals < 0 ? error_set(e, errno, "cannot start") : 0;
+}
+
+static int sockets_open(struct up *u, struct error *e)
+{
+	u->context.spans = place_listen(&u->place, SPANS_SOCKET);
+	if (u->context.spans < 0)
+		return error_set(e, u->context.spans, "cannot make a socket in %s",
+				 u->options->dir);
+	u->status = place_listen(&u->place, UP_SOCKET);
+	return u->status < 0
+		       ? error_set(e, u->status, "cannot make a socket in %s", u->options->dir)
+		       : 0;
+}
+
+static int up_open(struct up *u, struct error *e)
+{
+	const struct up_options *o = u->options;
+	int err = place_user(&u->place, o->user, e);
+
+	err = err ? err : place_open(&u->place, o->dir, e);
+	err = err ? err : ports_check(o, e);
+	err = err ? err : sockets_open(u, e);
+	err = err ? err : signals_open(u, e);
+	u->context.board = err ? NULL : board_new();
+	if (!err && !u->context.board)
+		return error_set(e, ENOMEM, "cannot start");
+	if (err)
+		return err;
+	snprintf(u->context.board->user, sizeof(u->context.board->user), "%s", u->place.user);
+	snprintf(u->context.board->dir, sizeof(u->context.board->dir), "%s", o->dir);
+	u->context.login = u->place.login;
+	u->context.owned = u->place.login.other;
+	u->context.dir = u->place.dir;
+	snprintf(u->context.path, sizeof(u->context.path), "/proc/self/fd/%d", u->place.dir);
+	return 0;
+}
+
+static void up_close(struct up *u)
+{
+	const int fds[] = {u->signals, u->status, u->context.spans};
+
+	if (u->status >= 0)
+		place_quit(&u->place, UP_SOCKET);
+	if (u->context.spans >= 0)
+		place_quit(&u->place, SPANS_SOCKET);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+	place_close(&u->place);
+}
+
+int up_run(const struct up_options *options, struct error *e)
+{
+	struct up u = {.options = options,
+		       .place = {.dir = -1, .lock = -1},
+		       .context = {.options = options, .dir = -1, .spans = -1},
+		       .signals = -1,
+		       .status = -1};
+	int err = up_open(&u, e);
+
+	err = err ? err : run(&u, e);
+	up_close(&u);
+	return err;
+}

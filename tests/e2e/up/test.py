@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fathom up: spans of a program with libfathom are found by id, with their time split.
+
+test.py FATHOM PROGRAM SAMPLE: PROGRAM makes spans when it is told to; SAMPLE is an OTLP request.
+Most tests share one run of `fathom up`; the last ones end it.
+"""
+import http.client
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness import Tests, check, equal, nothing_is_left_in_the_kernel, programs_loaded, until
+
+FATHOM, PROGRAM, SAMPLE = sys.argv[1:4]
+SAMPLE_TRACE = "0123456789abcdef1122334455667788"
+PARTS = ("capture", "map", "serve")
+SLEEP_MS = 300
+
+tests = Tests()
+tool = shutil.which("bpftool") or shutil.which("bpftool", path="/usr/sbin")
+programs_before = programs_loaded(tool) if tool else None
+
+
+class Up:
+    """A running `fathom up`, at ports that the kernel chooses."""
+
+    def __init__(self, folder, *options, user=None):
+        self.dir = folder
+        self.error = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [FATHOM, "up", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
+             "--otlp-grpc", "off", "--zipkin", "off", *options], stdout=subprocess.PIPE, stderr=self.error, text=True,
+            user=user)
+        started.append(self.process)
+        self.ports = {}
+        for line in self.process.stdout:
+            found = re.match(r"(OTLP over HTTP|queries).*?http://127\.0\.0\.1:(\d+)/", line)
+            if found:
+                self.ports[found.group(1)] = int(found.group(2))
+            if len(self.ports) == 2:
+                break
+        check(len(self.ports) == 2, f"fathom up did not begin: {self.said()}")
+
+    def said(self):
+        self.error.seek(0)
+        return self.error.read()
+
+    def ask(self, which, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[which], timeout=30)
+        try:
+            connection.request("POST" if body else "GET", path, body,
+                               {"Content-Type": "application/x-protobuf"} if body else {})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def get(self, path):
+        status, body = self.ask("queries", path)
+        return status, json.loads(body or "null")
+
+    def sample_send(self):
+        with open(SAMPLE, "rb") as sample:
+            equal(self.ask("OTLP over HTTP", "/v1/traces", sample.read())[0], 200, "status")
+
+    def spans(self, trace):
+        try:
+            return (self.get(f"/api/v1/traces/{trace}")[1] or {}).get("spans", [])
+        except OSError:  # serve is being started again
+            return []
+
+    def status(self):
+        done = subprocess.run([FATHOM, "status", "-o", self.dir, "--json"], capture_output=True,
+                              text=True)
+        check(done.returncode == 0, f"fathom status: {done.stderr}")
+        return json.loads(done.stdout)
+
+    def part(self, name):
+        return next(part for part in self.status()["processes"] if part["name"] == name)
+
+    def pid(self, name):
+        return self.part(name).get("pid", 0)
+
+    def runs(self):
+        return all(self.part(name)["state"] == "running" for name in PARTS)
+
+    def records(self):
+        return self.status()["capture"]["chunks"] > 0
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        status = self.process.wait(30)
+        self.process.stdout.close()
+        return status
+
+
+class Shop:
+    """The program with libfathom."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, bufsize=1)
+        started.append(self.process)
+
+    def request(self, what):
+        """Trace id and span id of a span that has ended."""
+        self.process.stdin.write(f"{what}\n")
+        return self.process.stdout.readline().split("-")[1:3]
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(10)
+        self.process.stdout.close()
+
+
+folder = tempfile.mkdtemp(prefix="fathom-up-")
+up = shop = None
+started = []  # processes
+
+
+def attribute(span, key):
+    return span["attributes"].get(key)
+
+
+def span_found(trace, span_id, seconds=30):
+    """The span, and how long it took until it was found."""
+    begin = time.monotonic()
+    found = []
+
+    def look():
+        found[:] = [span for span in up.spans(trace) if span["span_id"] == span_id]
+        return found
+
+    until(look, f"span {span_id} of {trace} is found", seconds)
+    return found[0], time.monotonic() - begin
+
+
+@tests.add
+def up_begins_and_records():
+    global up, shop
+    os.chmod(folder, 0o700)  # nobody but root can search the parent
+    up = Up(os.path.join(folder, "kept"))
+    shop = Shop()
+    until(up.records, "a chunk is sealed", 60)
+    until(up.runs, "all parts run")
+
+
+@tests.add
+def a_span_of_libfathom_is_found_by_id_with_its_split():
+    times = []
+    for _ in range(3):
+        trace, span_id = shop.request(SLEEP_MS)
+        span, took = span_found(trace, span_id)
+        times.append(took)
+    print(f"# found {', '.join(f'{took:.2f}' for took in times)} s after its end")
+    equal(span["name"], "request", "name")
+    equal(span["service"], "teashop", "service")
+    equal(attribute(span, "shop.item"), "tea", "attribute")
+    equal(attribute(span, "shop.count"), 3, "attribute")
+    split = {key: value for key, value in span["attributes"].items()
+             if key.startswith("fathom.time.")}
+    duration = span["end_unix_ns"] - span["begin_unix_ns"]
+    equal(sum(split.values()), duration, f"sum of the parts {split}")
+    check(split["fathom.time.timer_ns"] > SLEEP_MS * 900_000, f"it slept: {split}")
+    check(any(row["kind"] == "wait" and row["name"] == "timer" and
+              row["total_ns"] > SLEEP_MS * 900_000
+              for row in attribute(span, "fathom.kernel")), "the row of the sleep")
+    inner = [other for other in up.spans(trace) if other["name"] == "inner"]
+    equal([other["parent_id"] for other in inner], [span_id], "the child")
+
+
+@tests.add
+def jaeger_shows_the_span_with_its_split():
+    trace, span_id = shop.request(10)
+    span_found(trace, span_id)
+    status, answer = up.get(f"/api/traces/{trace}")
+    equal(status, 200, "status")
+    span = next(s for s in answer["data"][0]["spans"] if s["spanID"] == span_id)
+    tags = {tag["key"]: tag["value"] for tag in span["tags"]}
+    check(tags["fathom.time.timer_ns"] >= 9_000_000, f"tags: {tags}")
+    process = answer["data"][0]["processes"][span["processID"]]
+    equal(process["serviceName"], "teashop", "service")
+    equal({tag["key"]: tag["value"] for tag in process["tags"]}["process.pid"],
+          shop.process.pid, "pid")
+
+
+@tests.add
+def a_span_in_error_says_so():
+    trace, span_id = shop.request("1 error")
+    span = span_found(trace, span_id)[0]
+    equal((span["status"], span.get("status_message")), ("error", "no tea"), "status")
+
+
+@tests.add
+def a_span_over_many_chunks_has_its_whole_time():
+    trace, span_id = shop.request(3500)
+    span = span_found(trace, span_id)[0]
+    check(attribute(span, "fathom.time.timer_ns") > 3_300_000_000, f"it slept: {span}")
+
+
+@tests.add
+def a_received_span_is_kept_beside():
+    up.sample_send()
+    until(lambda: len(up.spans(SAMPLE_TRACE)) == 2, "the received spans are found")
+
+
+@tests.add
+def only_capture_has_privileges():
+    for name in ("map", "serve"):
+        pid = up.pid(name)
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+            told = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+        user = up.status()["user"]
+        equal(told["Uid"].split(), [str(pwd.getpwnam(user).pw_uid)] * 4, f"user of {name}")
+        equal(int(told["CapEff"], 16) | int(told["CapPrm"], 16), 0, f"capabilities of {name}")
+        equal(told["NoNewPrivs"].strip(), "1", f"no_new_privs of {name}")
+
+
+@tests.add
+def status_tells_of_each_process_and_stage():
+    until(lambda: up.status()["state"] == "ok", "it is well")
+    status = up.status()
+    equal([part["name"] for part in status["processes"]], ["up", *PARTS], "processes")
+    for part in status["processes"]:
+        check(part["memory_bytes"] > 0 and part["pid"] > 0, f"{part}")
+    check(status["map"]["chunks"] > 0 and status["map"]["spans"] >= 12, f"{status['map']}")
+    check(status["capture"]["behind_ns"] < 5e9 and status["map"]["behind_ns"] < 5e9, "lag")
+    equal(status["received"]["spans"], 2, "received spans")
+    served = up.get("/api/v1/status")[1]
+    equal(served["state"], "ok", "state")
+    equal([part["pid"] for part in served["processes"]],
+          [part["pid"] for part in status["processes"]], "pids")
+    text = subprocess.run([FATHOM, "status", up.dir], capture_output=True, text=True)
+    equal(text.returncode, 0, "fathom status")
+    for word in ("capture", "running", "mapped", "stored", "nobody" if status["user"] == "nobody"
+                 else status["user"]):
+        check(word in text.stdout, f"{word} in {text.stdout}")
+
+
+@tests.add
+def another_one_in_the_same_directory_is_refused():
+    done = subprocess.run([FATHOM, "up", "-o", up.dir, "--http", "127.0.0.1:0"],
+                          capture_output=True, text=True, timeout=30)
+    equal(done.returncode, 1, "status")
+    check("another 'fathom up' uses" in done.stderr, done.stderr)
+
+
+@tests.add
+def a_port_in_use_names_who_has_it():
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+        done = subprocess.run([FATHOM, "up", "-o", os.path.join(folder, "other"), "--otlp-http",
+                               f"127.0.0.1:{port}", "--http", "off", "--otlp-grpc", "off", "--zipkin",
+                               "off"],
+                              capture_output=True, text=True, timeout=30)
+    equal(done.returncode, 1, "status")
+    equal(len(done.stderr.splitlines()), 1, f"lines of {done.stderr}")
+    check(f"(pid {os.getpid()})" in done.stderr and "--otlp-http off" in done.stderr, done.stderr)
+
+
+@tests.add
+def each_part_that_is_killed_is_started_again_alone():
+    for name in PARTS:
+        before = {other: up.pid(other) for other in PARTS}
+        os.kill(before[name], signal.SIGKILL)
+        until(lambda: up.pid(name) not in (0, before[name]) and up.runs(),
+              f"{name} runs again", 60)
+        for other in PARTS:
+            if other != name:
+                equal(up.pid(other), before[other], f"pid of {other}")
+        chunks = up.status()["capture"]["chunks"]
+        until(lambda: up.status()["capture"]["chunks"] not in (0, chunks), "a chunk is sealed", 60)
+        trace, span_id = shop.request(20)
+        span = span_found(trace, span_id)[0]
+        check(attribute(span, "fathom.time.timer_ns") >= 19_000_000, f"after {name}: {span}")
+        equal(span["service"], "teashop", f"service, after {name}")
+    equal([up.part(name)["starts"] for name in PARTS], [2, 2, 2], "starts")
+
+
+@tests.add
+def sigterm_ends_all_and_nothing_is_lost():
+    global up
+    pids = [up.pid(name) for name in PARTS]
+    trace, span_id = shop.request(5)
+    begin = time.monotonic()
+    equal(up.end(), 0, "status")
+    print(f"# ended in {time.monotonic() - begin:.1f} s")
+    check(time.monotonic() - begin < 10, "it ends within ten seconds")
+    for pid in pids:
+        check(not os.path.exists(f"/proc/{pid}"), f"{pid} is gone")
+    done = subprocess.run([FATHOM, "status", "-o", up.dir], capture_output=True, text=True)
+    equal(done.returncode, 1, "status of nothing")
+    check("no 'fathom up' runs" in done.stderr, done.stderr)
+    up = Up(up.dir)  # what ended just before is in the store
+    span_found(trace, span_id, 10)
+    until(up.records, "a chunk is sealed", 60)
+
+
+@tests.add
+def sigkill_leaves_no_process_and_no_program():
+    pids = [up.pid(name) for name in PARTS]
+    check(all(pids), f"pids: {pids}")
+    begin = time.monotonic()
+    up.end(signal.SIGKILL)
+    until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "the parts are gone", 10)
+    print(f"# gone after {time.monotonic() - begin:.2f} s")
+    shop.end()
+    return nothing_is_left_in_the_kernel(programs_before)
+
+
+@tests.add
+def without_privilege_it_serves_and_receives_all_the_same():
+    global up
+    user = pwd.getpwnam("nobody")
+    place = tempfile.mkdtemp(prefix="fathom-up-user-")
+    os.chown(place, user.pw_uid, user.pw_gid)
+    up = Up(os.path.join(place, "kept"), user=user.pw_uid)
+    up.sample_send()
+    until(lambda: len(up.spans(SAMPLE_TRACE)) == 2, "the received spans are found")
+    until(lambda: up.get("/api/v1/status")[1]["processes"][1]["state"] == "off", "capture is off")
+    lines = [line for line in up.said().splitlines() if "capture" in line]
+    equal(len(lines), 1, f"lines about capture: {up.said()}")
+    check("served all the same" in lines[0], lines[0])
+    equal(up.end(), 0, "status")
+    shutil.rmtree(place)
+
+
+try:
+    tests.run()
+finally:
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+    shutil.rmtree(folder, ignore_errors=True)
