@@ -96,12 +96,6 @@ static __always_inline bool context_is_allowed(const struct otel_record *record,
 	return !(flags & CONTEXT_ASSUMED) || context_is_plausible(record, at);
 }
 
-static __always_inline bool context_is_set(const struct context *ctx)
-{
-	/* its type has no alignment, so the compiler would load it byte by byte */
-	return *(const u64 *)__builtin_assume_aligned(ctx->span, 8) != 0;
-}
-
 /* The address of the running thread's record, 0 if it has none. */
 static __always_inline u64 context_record(struct thread_state *state, struct task_struct *task)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* The cgroups of scopes of detail. */
+/* Scopes of detail: cgroups and spans. */
 #include "bpf/detail.h"
+#include "bpf/context.h"
 #include "bpf/license.h"
 
 /* The scopes that name a cgroup or one above it. A global function, as the next one, for the
@@ -42,4 +43,12 @@ __noinline int detail_cgroups(u64 task_at)
 			in |= detail_cgroup((u64)BPF_CORE_READ(css, cgroup, kn), h);
 	}
 	return in;
+}
+
+__noinline int calls_look_at_span(struct thread_state *state)
+{
+	if (!state)
+		return 0;
+	context_read(state, bpf_get_current_task_btf());
+	return calls_are_wanted(state);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Matches threads with scopes of detail: by name at an exec and a rename, by cgroup at a move, and
- * by the iterator detail_seeds when the scopes are set. Children inherit what their parent has
- * matched. Of several scopes the last one counts. A thread that leaves a cgroup leaves its scope.
+ * by the iterator detail_seeds when the scopes are set, or a process tells its service. Children
+ * inherit what their parent has matched. Of several scopes the last one counts. A thread that
+ * leaves a cgroup leaves its scope.
  */
 #ifndef BPF_DETAIL_H
 #define BPF_DETAIL_H

@@ -100,6 +100,23 @@ int scope_children(struct bpf_iter__task *ctx)
 
 #define ANCESTORS_MAX 32
 
+/* Processes that are services of scopes, a bit for each place. Capture clears it after each look.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, DETAIL_MEMBERS);
+	__type(key, u32);
+	__type(value, u32);
+} detail_members SEC(".maps");
+
+static __always_inline bool detail_is_member(u32 scope, u32 tgid)
+{
+	u32 *of = bpf_map_lookup_elem(&detail_members, &tgid);
+
+	return of && *of >> (scope & 15) & 1;
+}
+
 /*
  * Whether the thread, or one that made it or its process, is in the scope. The thread is given by
  * its address. A global function for the verifier.
@@ -119,6 +136,9 @@ __noinline int detail_is_of(u32 scope, u64 task_at)
 			return 0;
 		if (kind == DETAIL_SCOPE_PID && task_is_numbered(leader, detail_pids[scope]))
 			return 1;
+		if (kind == DETAIL_SCOPE_SERVICE &&
+		    detail_is_member(scope, BPF_CORE_READ(leader, tgid)))
+			return 1;
 		name[0] = name[1] = 0;
 		bpf_probe_read_kernel_str(name, sizeof(name), &task->comm);
 		if (kind == DETAIL_SCOPE_COMM && name[0] == detail_comms[scope][0] &&
@@ -131,6 +151,17 @@ __noinline int detail_is_of(u32 scope, u64 task_at)
 
 u32 detail_first = 0; /* set by capture: the first scope that detail_seeds looks at */
 u32 detail_end = 0;   /* behind the last one; cgroups are looked at in any case */
+u32 detail_again = 0; /* set by capture: of these scopes, only those of services */
+
+static __always_inline bool detail_is_looked_at(u32 scope)
+{
+	u32 kind = detail_kinds[scope];
+
+	if (detail_again)
+		return kind == DETAIL_SCOPE_SERVICE;
+	return kind != DETAIL_SCOPE_NONE && kind != DETAIL_SCOPE_CGROUP &&
+	       kind != DETAIL_SCOPE_SPANS;
+}
 
 /* Finds the scopes of detail of the threads that exist. */
 SEC("iter/task")
@@ -148,8 +179,7 @@ int detail_seeds(struct bpf_iter__task *ctx)
 	    bpf_probe_read_kernel(&address, sizeof(address), &task)) /* as a plain number */
 		return 0;
 	for (u32 i = 0; i <= DETAIL_SCOPES; i++) {
-		if (i < first || i >= end || detail_kinds[i] == DETAIL_SCOPE_NONE ||
-		    detail_kinds[i] == DETAIL_SCOPE_CGROUP || !detail_is_of(i, address))
+		if (i < first || i >= end || !detail_is_looked_at(i) || !detail_is_of(i, address))
 			continue;
 		if (!state)
 			state = state_of(task);

@@ -48,6 +48,12 @@ u32 calls_scoped __weak = 0;
 u32 calls_asked __weak = 0;
 
 /*
+ * Not 0: a scope is that of threads under a span, which counts as the scopes of state->scope do.
+ * Its number, or CALLS_SPANS_ASKED if it was asked for.
+ */
+u32 calls_spans __weak = 0;
+
+/*
  * The process of capture, by the kernel's number, and its pid namespace with the depth of that (0:
  * the initial one). own_find() sets them before the programs are attached.
  */
@@ -270,17 +276,28 @@ static __always_inline u16 calls_raise(void)
 	return *(volatile u32 *)&calls_raised;
 }
 
-/* Whether the scope of a thread is at `calls`. */
+static __always_inline bool context_is_set(const struct context *ctx)
+{
+	/* its type has no alignment, so the compiler would load it byte by byte */
+	return *(const u64 *)__builtin_assume_aligned(ctx->span, 8) != 0;
+}
+
+/* Whether the scope of a thread is at `calls`, by the span that was last read. */
 static __always_inline bool calls_are_wanted(const struct thread_state *state)
 {
-	u32 scopes = *(volatile u32 *)&calls_scoped, asked;
+	u32 scopes = *(volatile u32 *)&calls_scoped, spans, asked, scope;
 
 	if (!scopes)
 		return true;
+	spans = *(volatile u32 *)&calls_spans;
+	if (spans && !context_is_set(&state->ctx))
+		spans = 0;
 	asked = *(volatile u32 *)&calls_asked;
-	if (asked && state->asked == (u8)asked)
+	if (asked && (asked & CALLS_ASKED_SPANS ? spans != 0 : state->asked == (u8)asked))
 		return asked & CALLS_ASKED_CALLS;
-	return scopes >> (state->scope & 15) & 1;
+	scope = state->scope & 15;
+	spans &= 15;
+	return scopes >> (spans > scope ? spans : scope) & 1;
 }
 
 /* Whether the calls of a thread are followed; what its state says of its call is true then. */

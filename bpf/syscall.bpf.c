@@ -143,7 +143,10 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	struct task_struct *task;
 	struct thread_state *state = caller_of(regs, &task);
 
-	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)) || !calls_count(state))
+	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
+		return 0;
+	if (!calls_count(state) && (!*(volatile u32 *)&calls_spans || !*(volatile u32 *)&calls_on ||
+				    !calls_look_at_span(state)))
 		return 0;
 	calls_follow(state);
 	if (state->fault_begin_ns)

@@ -49,8 +49,10 @@ struct capture_detail_scope {
 	const char *name;
 	const char
 		*cgroup; /* the threads in these cgroups, as in options.cgroups, while they are */
-	pid_t pid;	 /* name and cgroup NULL: a process, with what it started and starts */
-	bool calls;	 /* calls are recorded, or waits alone */
+	const char *service; /* processes that give this as the name of their service, likewise */
+	bool spans; /* threads under a span of which they publish the context, while they are */
+	pid_t pid;  /* if none of these is set: a process, with what it started and starts */
+	bool calls; /* calls are recorded, or waits alone */
 };
 
 struct capture_options {

@@ -2,6 +2,7 @@
 #include "capture/deliver.h"
 
 #include "capture/app/rings.h"
+#include "capture/internal.h"
 #include "capture/scope/scope.h"
 #include "capture/stack/stacks.h"
 #include "capture/state.h"
@@ -33,6 +34,7 @@ static void life_note(struct capture *c, const struct record_head *r)
 {
 	capture_watch_life(c->watch, r);
 	capture_stacks_life(c->stacks, r);
+	capture_services_life(c, r);
 	if (c->apps)
 		app_rings_life(c->apps, r);
 }
@@ -49,6 +51,8 @@ int capture_deliver(struct capture_delivery *d, const struct capture_stream *str
 	c->counts.records++;
 	if (stream->kind == CAPTURE_STREAM_LIFE)
 		life_note(c, r);
+	if (r->kind == RECORD_service)
+		capture_services_note(c, (const struct record_service *)r);
 	if (capture_stacks_has(r))
 		return capture_stacks_record(c->stacks, caller, stream, r);
 	err = caller->record(caller->arg, stream, r);

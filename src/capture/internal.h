@@ -4,7 +4,7 @@
  * that stand behind it in this order, and the folders:
  *
  *   open, flight, poll; cut, snapshot, spawn; drain; rings, misses; deliver, conditions, detail;
- *   scopes; watch, wait, ring_map, held
+ *   scopes; services; watch, wait, ring_map, held
  */
 #ifndef CAPTURE_INTERNAL_H
 #define CAPTURE_INTERNAL_H
@@ -58,6 +58,22 @@ int capture_scopes_follow(struct capture *c);
 /* Sets the scope that goes before all others; NULL: there is none. On failure there is none. */
 int capture_scopes_ask(struct capture *c, const struct capture_detail_scope *scope,
 		       struct error *e);
+
+/* ---- services.c ---- */
+
+/* Notes the service of a process: fits app_rings_services(). */
+void capture_services_note(void *capture, const struct record_service *r);
+/* A record of the stream LIFE may end a process, or its program. */
+void capture_services_life(struct capture *c, const struct record_head *r);
+/*
+ * Tells the programs, for a look at threads, which processes are services of scopes: new ones, or
+ * all. False: there are no new ones.
+ */
+bool capture_services_tell(struct capture *c);
+void capture_services_tell_all(struct capture *c);
+/* After that look: takes it back, since their numbers may go to other processes. */
+void capture_services_told(struct capture *c);
+void capture_services_free(struct capture *c);
 
 /* ---- misses.c ---- */
 

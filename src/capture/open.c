@@ -228,6 +228,8 @@ int capture_attach(struct capture *c, struct error *e)
 	c->recursion_ns = host_clock_now_ns();
 	capture_conditions_open(c);
 	c->apps = app_rings_new();
+	if (c->apps)
+		app_rings_services(c->apps, capture_services_note, c);
 	err = c->apps ? capture_watch_open(c, &c->watch, e) : error_set(e, ENOMEM, "cannot start");
 	if (!err)
 		err = capture_meter_open(&c->meter, c, e);
@@ -344,6 +346,7 @@ void capture_close(struct capture *c)
 	bounded_reader_end(&c->commands);
 	vec_free(&c->levels);
 	vec_free(&c->detail_cgroups);
+	capture_services_free(c);
 	app_rings_free(c->apps);
 	vec_free(&c->steal);
 	map_free(&c->shown);

@@ -4,16 +4,20 @@
  * first one, DETAIL_SCOPE_ASK, is that of the scope that somebody asks for while a capture runs.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/host_clock.h"
 #include "bpf/detail_scope.h"
 #include "capture/internal.h"
 #include "capture/scope/cgroup_find.h"
 #include "capture/scope/scope.h"
 #include "programs.skel.h"
+
+#define FOLLOW_NS 20000000ull /* at most so often are the threads of new services looked for */
 
 static void flag_set(u32 *flag, u32 value)
 {
@@ -103,11 +107,15 @@ static enum detail_scope_kind scope_kind(const struct capture_detail_scope *scop
 {
 	if (scope->cgroup)
 		return DETAIL_SCOPE_CGROUP;
+	if (scope->service)
+		return DETAIL_SCOPE_SERVICE;
+	if (scope->spans)
+		return DETAIL_SCOPE_SPANS;
 	return scope->name ? DETAIL_SCOPE_COMM : DETAIL_SCOPE_PID;
 }
 
 /* Tells the programs a scope. The name is stored first: they may run already. */
-static void scope_tell(struct capture *c, u32 at, const struct capture_detail_scope *scope)
+static int scope_tell(struct capture *c, u32 at, const struct capture_detail_scope *scope)
 {
 	struct programs__bss *bss = c->programs->bss;
 	char name[sizeof(bss->detail_comms[at])] = {0};
@@ -115,8 +123,12 @@ static void scope_tell(struct capture *c, u32 at, const struct capture_detail_sc
 	if (bss->detail_kinds[at] == DETAIL_SCOPE_COMM)
 		flag_set(&bss->detail_names, bss->detail_names - 1);
 	flag_set(&bss->detail_kinds[at], DETAIL_SCOPE_NONE);
+	free(c->detail_services[at]);
+	c->detail_services[at] = NULL;
 	if (!scope)
-		return;
+		return 0;
+	if (scope->service && !(c->detail_services[at] = strdup(scope->service)))
+		return -ENOMEM;
 	if (scope->name)
 		strncpy(name, scope->name, CAPTURE_DETAIL_NAME);
 	memcpy(bss->detail_comms[at], name, sizeof(name));
@@ -124,6 +136,7 @@ static void scope_tell(struct capture *c, u32 at, const struct capture_detail_sc
 	flag_set(&bss->detail_kinds[at], scope_kind(scope));
 	if (scope->name)
 		flag_set(&bss->detail_names, bss->detail_names + 1);
+	return 0;
 }
 
 int capture_scopes_open(struct capture *c, const struct capture_options *options, struct error *e)
@@ -138,8 +151,11 @@ int capture_scopes_open(struct capture *c, const struct capture_options *options
 	for (size_t i = 0; i < options->detail_scope_count && !err; i++) {
 		const struct capture_detail_scope *scope = &options->detail_scopes[i];
 
-		scope_tell(c, (u32)i + 1, scope);
+		if (scope_tell(c, (u32)i + 1, scope))
+			return error_set(e, ENOMEM, "cannot follow a service");
 		c->scopes |= (u32)scope->calls << (i + 1);
+		if (scope->spans)
+			c->programs->bss->calls_spans = (u32)i + 1;
 		if (scope->cgroup)
 			err = cgroups_find(c, (u32)i + 1, scope->cgroup, e);
 	}
@@ -151,51 +167,80 @@ int capture_scopes_add(struct capture *c, struct error *e)
 	return cgroups_tell(c, e);
 }
 
-static int scopes_seed(struct capture *c, u32 first, u32 end, struct error *e)
+/* Looks at all threads, which of these places they are in. `again`: of services and cgroups alone.
+ */
+static int scopes_look(struct capture *c, u32 first, u32 end, bool again, struct error *e)
 {
 	int err;
 
 	c->programs->bss->detail_first = first;
 	c->programs->bss->detail_end = end;
+	c->programs->bss->detail_again = again;
 	err = capture_scope_iterate(c, c->programs->progs.detail_seeds);
 	return err ? error_set(e, err, "cannot find the threads of the scopes of --detail") : 0;
 }
 
 int capture_scopes_seed(struct capture *c, struct error *e)
 {
-	return capture_detail(c) == CAPTURE_DETAIL_SCOPES ? scopes_seed(c, 1, DETAIL_SCOPES + 1, e)
-							  : 0;
+	if (capture_detail(c) != CAPTURE_DETAIL_SCOPES)
+		return 0;
+	return scopes_look(c, 1, DETAIL_SCOPES + 1, false, e);
 }
 
 int capture_scopes_follow(struct capture *c)
 {
 	u64 moves = __atomic_load_n(&c->programs->bss->detail_moves, __ATOMIC_ACQUIRE);
+	u64 now_ns = c->services_new.count ? host_clock_now_ns() : 0;
+	bool services = now_ns >= c->services_told_ns + FOLLOW_NS && capture_services_tell(c);
+	int err;
 
-	if (moves == c->detail_moves)
+	if (moves == c->detail_moves && !services)
 		return 0;
 	c->detail_moves = moves;
-	return scopes_seed(c, 0, 0, NULL);
+	err = scopes_look(c, 0, DETAIL_SCOPES + 1, true, NULL);
+	if (services) {
+		c->services_told_ns = now_ns;
+		capture_services_told(c);
+	}
+	return err;
+}
+
+/* Tells the programs the scope that was asked for, and looks for its threads. */
+static int asked_begin(struct capture *c, const struct capture_detail_scope *scope, struct error *e)
+{
+	struct programs__bss *bss = c->programs->bss;
+	int err = 0;
+
+	if (scope->cgroup)
+		err = cgroups_find(c, DETAIL_SCOPE_ASK, scope->cgroup, e);
+	err = err ? err : cgroups_tell(c, e);
+	if (!err && (err = scope_tell(c, DETAIL_SCOPE_ASK, scope)))
+		error_set(e, err, "cannot follow a service");
+	if (err)
+		return err;
+	c->asked = c->asked == UINT8_MAX ? 1 : c->asked + 1;
+	if (scope->spans)
+		flag_set(&bss->calls_spans, bss->calls_spans | CALLS_SPANS_ASKED);
+	flag_set(&bss->calls_asked, c->asked | (scope->calls ? CALLS_ASKED_CALLS : 0) |
+					    (scope->spans ? CALLS_ASKED_SPANS : 0));
+	if (scope->service)
+		capture_services_tell_all(c);
+	err = scopes_look(c, DETAIL_SCOPE_ASK, 1, false, e);
+	if (scope->service)
+		capture_services_told(c);
+	return err;
 }
 
 int capture_scopes_ask(struct capture *c, const struct capture_detail_scope *scope, struct error *e)
 {
-	u32 *asked = &c->programs->bss->calls_asked;
-	int err = 0;
+	struct programs__bss *bss = c->programs->bss;
+	int err;
 
-	flag_set(asked, 0);
-	scope_tell(c, DETAIL_SCOPE_ASK, NULL);
+	flag_set(&bss->calls_asked, 0);
+	flag_set(&bss->calls_spans, bss->calls_spans & ~CALLS_SPANS_ASKED);
+	(void)scope_tell(c, DETAIL_SCOPE_ASK, NULL);
 	cgroups_forget(c);
-	if (!scope)
-		return 0;
-	if (scope->cgroup)
-		err = cgroups_find(c, DETAIL_SCOPE_ASK, scope->cgroup, e);
-	err = err ? err : cgroups_tell(c, e);
-	if (!err) {
-		scope_tell(c, DETAIL_SCOPE_ASK, scope);
-		c->asked = c->asked == UINT8_MAX ? 1 : c->asked + 1;
-		flag_set(asked, c->asked | (scope->calls ? CALLS_ASKED_CALLS : 0));
-		err = scopes_seed(c, DETAIL_SCOPE_ASK, 1, e);
-	}
+	err = scope ? asked_begin(c, scope, e) : 0;
 	if (err)
 		(void)capture_scopes_ask(c, NULL, NULL);
 	return err;

@@ -95,9 +95,13 @@ struct capture {
 	bool ask_alone;	    /* of it: others are at `waits` */
 	u32 detail_hierarchies[CAPTURE_SCOPES_MAX + 1];	  /* by place: of its cgroups, bits */
 	VEC(struct capture_detail_cgroup) detail_cgroups; /* not told to the programs yet */
-	u64 detail_moves;  /* of the programs when they were last handled */
-	bool faults;	   /* page faults are recorded where calls are */
-	bool files_untold; /* calls are recorded again: open files are to be looked at */
+	u64 detail_moves; /* of the programs when they were last handled */
+	char *detail_services[CAPTURE_SCOPES_MAX + 1]; /* by place: the service's name, or NULL */
+	struct map services;   /* by pid: the name that the process gives its service, owned */
+	VEC(u32) services_new; /* processes of services of scopes, not told to the programs yet */
+	u64 services_told_ns;  /* when such were last told */
+	bool faults;	       /* page faults are recorded where calls are */
+	bool files_untold;     /* calls are recorded again: open files are to be looked at */
 	VEC(struct capture_level) levels; /* changes of the level of detail, the newest ones */
 	bool conditions_told;		  /* in this chunk */
 	u64 told_again_ns; /* when the programs last started to tell names anew: bpf/told.h */

@@ -135,9 +135,9 @@ const struct command command_detail = {
 		"it.\n"
 		"With a scope the level holds of a program (by the name of its threads) or a pid, "
 		"and\n"
-		"of what these start, or of the threads in a cgroup (a path); other threads keep "
-		"theirs.\n"
-		"The last level that was asked for holds.\n"
+		"of what these start, or of the threads in a cgroup (a path), of service:NAME,\n"
+		"or of threads under a span (spans); other threads keep theirs. The last level "
+		"that was asked for holds.\n"
 		"Traced programs are not stopped. A report of calls says in which part of the time "
 		"they\n"
 		"were recorded.",

@@ -40,6 +40,10 @@ static void scope_print(FILE *file, const struct option_detail *detail,
 	fprintf(file, ", %s of ", scope->calls ? "calls" : "waits");
 	if (scope->name)
 		fprintf(file, "%s", scope->name);
+	else if (scope->spans)
+		fprintf(file, "threads under a span");
+	else if (scope->service)
+		fprintf(file, "service %s", scope->service);
 	else if (scope->cgroup)
 		fprintf(file, "cgroup %s", scope->cgroup);
 	else

@@ -41,7 +41,8 @@ const struct option record_option_table[] = {
 	 "calls, waits (no calls: much cheaper), or waits,bytes\n(default: waits for the whole "
 	 "host "
 	 "and --flight, else calls);\nwaits,nginx=calls: calls of a program or pid, and what it "
-	 "starts,\nor of the threads in a cgroup (a path)",
+	 "starts,\nof the threads in a cgroup (a path), of service:NAME,\n"
+	 "or under a span (spans)",
 	 NULL, AT(detail), option_detail},
 	{"budget", 0, "SHARE",
 	 "hold this share of the CPUs' time, like 3%, by recording waits\nonly while calls cost "

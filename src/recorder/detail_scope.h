@@ -14,8 +14,9 @@
 #define DETAIL_SCOPE_BYTES 192
 
 /*
- * Reads a scope: a pid, the path of a cgroup, or the name of a program or thread. `*scope` borrows
- * the text. 0 or a negative errno.
+ * Reads a scope: a pid, the path of a cgroup, service:NAME, spans, or the name of a program or
+ * thread.
+ * `*scope` borrows the text. 0 or a negative errno.
  */
 static inline int detail_scope_read(const char *text, struct capture_detail_scope *scope,
 				    struct error *e)
@@ -26,12 +27,13 @@ static inline int detail_scope_read(const char *text, struct capture_detail_scop
 
 	if (!length || length >= DETAIL_SCOPE_BYTES || strpbrk(text, ",=\n"))
 		return error_say(e, EINVAL, "'%s' is no pid, cgroup or name of a program", text);
-	if (strncmp(text, "service:", 8) == 0 || strcmp(text, "spans") == 0)
-		return error_say(e, EINVAL,
-				 "'%s': only a pid, a cgroup and the name of a program or thread "
-				 "can have a level of its own",
-				 text);
-	if (strchr(text, '/')) {
+	if (strcmp(text, "spans") == 0) {
+		read.spans = true;
+	} else if (strncmp(text, "service:", 8) == 0) {
+		if (!text[8])
+			return error_say(e, EINVAL, "'%s' names no service", text);
+		read.service = text + 8;
+	} else if (strchr(text, '/')) {
 		read.cgroup = text;
 	} else if (strspn(text, "0123456789") < length) {
 		read.name = text;

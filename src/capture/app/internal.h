@@ -94,6 +94,8 @@ struct app_rings {
 	u64 cut_ns;
 	u64 renewed_ns, ended_ns; /* when leases were renewed, and ends looked for, last */
 	struct app_rings_counts counts;
+	app_service_fn *service; /* NULL: nobody wants to see them */
+	void *service_arg;
 };
 
 /* The first ring that the process made is not looked for any more. */

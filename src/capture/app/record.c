@@ -121,6 +121,8 @@ static int record_deliver(void *arg, const struct capture_stream *stream,
 	const struct delivery *to = arg;
 
 	to->rings->counts.records++;
+	if (r->kind == RECORD_service && to->rings->service)
+		to->rings->service(to->rings->service_arg, (const struct record_service *)r);
 	return to->sink->record(to->sink->arg, stream, r);
 }
 

@@ -52,6 +52,12 @@ void app_source_close(struct app_source *s)
 	vec_free(&s->taken);
 }
 
+void app_rings_services(struct app_rings *rings, app_service_fn *seen, void *arg)
+{
+	rings->service = seen;
+	rings->service_arg = arg;
+}
+
 void app_rings_free(struct app_rings *rings)
 {
 	if (!rings)

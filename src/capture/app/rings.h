@@ -58,6 +58,10 @@ struct app_rings *app_rings_new(void);
 /* Stops listening and frees all. The applications go on. NULL is allowed. */
 void app_rings_free(struct app_rings *rings);
 
+/* Has each service record shown to a function before the sink gets it. */
+typedef void app_service_fn(void *arg, const struct record_service *r);
+void app_rings_services(struct app_rings *rings, app_service_fn *seen, void *arg);
+
 /*
  * Listens to rings, and takes them over, also on failure. A ring that is listened to already is
  * closed. Listening ends with the process, with the program that it runs, and when the library says
