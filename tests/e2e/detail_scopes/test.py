@@ -127,7 +127,8 @@ def record():
 
 def chunks():
     result = fathom.run("chunks", "--json", "scopes")
-    return [] if result.returncode else json.loads(result.stdout)["chunks"]
+    return [chunk for chunk in json.loads(result.stdout or '{"chunks": []}')["chunks"]
+            if chunk["state"] == "sealed"]
 
 
 def calls(kind, key, name):
