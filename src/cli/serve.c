@@ -7,7 +7,6 @@
 
 #include "cli/command.h"
 #include "cli/serve_options.h"
-#include "cli/up_dir.h"
 
 static const struct option serve_option_table[] = {SERVE_OPTION_ROWS(0), {0}};
 
@@ -21,13 +20,15 @@ static int serve_check(void *options, const struct operands *operands, struct er
 static int serve_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct serve_command_options *o = fields;
-	char text[UP_DIR_BYTES];
-	const struct serve_options options = serve_options_of(o, text);
+	struct serve_texts texts;
+	struct serve_options options;
 	struct serve_addresses addresses;
 	struct serve *serve = NULL;
 	sigset_t ends;
-	int signal, err;
+	int signal, err = serve_options_read(o, &texts, &options, e);
 
+	if (err)
+		return err;
 	umask(077); /* spans hold what users typed: nobody else reads the files */
 	/* before the threads start, which inherit the mask */
 	sigemptyset(&ends);
@@ -45,6 +46,11 @@ static int serve_run(const void *fields, const struct operands *operands, struct
 	return serve_close(serve, e);
 }
 
+static void serve_release(void *options)
+{
+	serve_options_release(options);
+}
+
 const struct command command_serve = {
 	.name = "serve",
 	.summary = "receive spans from tracers, keep them, and answer queries",
@@ -59,12 +65,13 @@ const struct command command_serve = {
 		"in fathom's API and in those of Jaeger and Zipkin, so that Jaeger's page and "
 		"Grafana\n"
 		"show the spans.\n"
-		"Ends on Ctrl-C and SIGTERM. ADDRESS is of this host alone, such as 127.0.0.1:4318 "
-		"or\n"
-		"[::1]:4318; port 0 takes a free one.",
+		"Ends on Ctrl-C and SIGTERM. ADDRESS is like 127.0.0.1:4318 or [::1]:4318; port 0 "
+		"takes a\n"
+		"free one.",
 	.examples = "  fathom serve -o spans &\n",
 	.options = serve_option_table,
 	.options_bytes = sizeof(struct serve_command_options),
 	.check = serve_check,
 	.run = serve_run,
+	.release = serve_release,
 };

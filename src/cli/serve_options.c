@@ -1,19 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/serve_options.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "cli/up_dir.h"
+#include "serve/access.h"
+#include "serve/entry.h"
 
-struct serve_options serve_options_of(const struct serve_command_options *o, char *text)
+/* A word before "=", and what follows it. */
+static const struct limit {
+	const char *name;
+	size_t offset;
+	uint64_t most;
+	int (*parse)(void *field, const char *text, struct error *e);
+} limit_table[] = {
+	{"body", offsetof(struct receive_limits, body_bytes), BODY_BYTES_MAX, option_size},
+	{"pending", offsetof(struct receive_limits, pending_bytes), (uint64_t)1 << 40, option_size},
+	{"time", offsetof(struct receive_limits, request_ns), 3600 * (uint64_t)1000000000,
+	 option_duration},
+	{"connections", offsetof(struct receive_limits, connections), 100000, option_count},
+};
+#define LIMITS (sizeof(limit_table) / sizeof(*limit_table))
+
+static int limit_parse(struct receive_limits *limits, const char *part, size_t bytes,
+		       struct error *e)
 {
-	return (struct serve_options){.dir = up_dir(o->dir, text),
+	const char *equals = memchr(part, '=', bytes);
+	size_t name = equals ? (size_t)(equals - part) : bytes;
+	char text[32];
+
+	for (size_t i = 0; equals && i < LIMITS; i++) {
+		const struct limit *limit = &limit_table[i];
+		uint64_t *field = (uint64_t *)((char *)limits + limit->offset);
+		int err;
+
+		if (strncmp(limit->name, part, name) != 0 || limit->name[name])
+			continue;
+		snprintf(text, sizeof(text), "%.*s", (int)(bytes - name - 1), equals + 1);
+		err = limit->parse(field, text, e);
+		if (!err && *field > limit->most)
+			err = error_say(e, EINVAL, "is too large");
+		return err ? error_say(e, err, "has a limit '%s' that %s", limit->name, e->text)
+			   : 0;
+	}
+	return error_say(
+		e, EINVAL,
+		"is no list of limits: write body=8M,pending=64M,time=10s,connections=100");
+}
+
+int option_receive_limits(void *field, const char *text, struct error *e)
+{
+	struct receive_limits limits = {0};
+
+	for (;;) {
+		size_t bytes = strcspn(text, ",");
+		int err = limit_parse(&limits, text, bytes, e);
+
+		if (err)
+			return err;
+		if (!text[bytes])
+			break;
+		text += bytes + 1;
+	}
+	*(struct receive_limits *)field = limits;
+	return 0;
+}
+
+static struct access_options access_of(const struct serve_command_options *o, const char *token)
+{
+	return (struct access_options){
+		o->token_file ? token : NULL, (const char *const *)o->allow_hosts.data,
+		o->allow_hosts.count, (const char *const *)o->trust.data, o->trust.count};
+}
+
+int serve_options_read(const struct serve_command_options *o, struct serve_texts *texts,
+		       struct serve_options *out, struct error *e)
+{
+	int err = o->token_file ? access_token_read(o->token_file, texts->token, e) : 0;
+
+	if (err)
+		return err;
+	*out = (struct serve_options){.dir = up_dir(o->dir, texts->dir),
 				      .http = o->http,
 				      .otlp_http = o->otlp_http,
 				      .otlp_grpc = o->otlp_grpc,
 				      .zipkin = o->zipkin,
 				      .jaeger = o->jaeger,
+				      .access = access_of(o, texts->token),
+				      .limits = o->limits,
 				      .warn = serve_failure_print};
+	return 0;
+}
+
+void serve_options_release(struct serve_command_options *o)
+{
+	option_list_free(&o->trust);
+	option_list_free(&o->allow_hosts);
 }
 
 void serve_addresses_print(const struct serve_addresses *addresses)
@@ -27,6 +110,9 @@ void serve_addresses_print(const struct serve_addresses *addresses)
 		       addresses->zipkin);
 	if (*addresses->jaeger)
 		printf("Jaeger: http://%s/api/services\n", addresses->jaeger);
+	if (addresses->is_remote)
+		printf("other hosts can reach these addresses, and there is no TLS: whoever is on "
+		       "the way\ncan read spans and the token\n");
 	if (*addresses->http)
 		printf("queries: http://%s/api/v1/status, and Jaeger's below /api/\n",
 		       addresses->http);

@@ -4,6 +4,7 @@
 #define CLI_SERVE_OPTIONS_H
 
 #include "cli/option.h"
+#include "cli/up_dir.h"
 #include "serve/serve.h"
 
 struct serve_command_options {
@@ -13,7 +14,18 @@ struct serve_command_options {
 	const char *otlp_grpc;
 	const char *zipkin;
 	const char *jaeger;
+	const char *token_file;
+	struct option_list trust, allow_hosts;
+	struct receive_limits limits;
 };
+
+/* Texts that struct serve_options points to. */
+struct serve_texts {
+	char dir[UP_DIR_BYTES];
+	char token[ACCESS_TOKEN_BYTES];
+};
+
+int option_receive_limits(void *field, const char *text, struct error *e);
 
 /* Their rows in a table, of a struct that has them at an offset. */
 #define SERVE_OPTION_AT(offset, field) ((offset) + offsetof(struct serve_command_options, field))
@@ -32,15 +44,31 @@ struct serve_command_options {
 	{"zipkin", 0, "ADDRESS", "of Zipkin's receiver and query API, or off",                     \
 	 "127.0.0.1:9411", SERVE_OPTION_AT(offset, zipkin), option_text},                          \
 	{"jaeger", 0, "ADDRESS", "of Jaeger's query API alone, or off", "off",                     \
-	 SERVE_OPTION_AT(offset, jaeger), option_text}
+	 SERVE_OPTION_AT(offset, jaeger), option_text},                                            \
+	{"token-file", 0, "FILE", "has the token that all requests must bring; addresses\n"        \
+	 "that other hosts reach need it", NULL, SERVE_OPTION_AT(offset, token_file),              \
+	 option_text},                                                                             \
+	{"trust", 0, "NETWORKS", "send spans without the token, like 172.17.0.0/16", NULL,         \
+	 SERVE_OPTION_AT(offset, trust), option_names},                                            \
+	{"allow-host", 0, "NAMES", "of this host, which requests may have in Host", NULL,          \
+	 SERVE_OPTION_AT(offset, allow_hosts), option_names},                                      \
+	{"limits", 0, "LIST", "of requests that bring spans: body=16M,pending=128M,\n"             \
+	 "time=30s,connections=512", NULL, SERVE_OPTION_AT(offset, limits), option_receive_limits}
 /* clang-format on */
 
 #define SERVE_USAGE                                                                                \
 	"[-o DIR] [--http ADDRESS] [--otlp-http ADDRESS] [--otlp-grpc ADDRESS] "                   \
-	"[--zipkin ADDRESS] [--jaeger ADDRESS]"
+	"[--zipkin ADDRESS] [--jaeger ADDRESS] [--token-file FILE] [--trust NETWORKS] "            \
+	"[--allow-host NAMES] [--limits LIST]"
 
-/* Options of the library. `text` has UP_DIR_BYTES, and lives as long as they do. */
-struct serve_options serve_options_of(const struct serve_command_options *o, char *text);
+/*
+ * Options of the library, which borrow from `o` and `texts`. Reads the token, which may need
+ * privileges that a command drops later.
+ */
+int serve_options_read(const struct serve_command_options *o, struct serve_texts *texts,
+		       struct serve_options *out, struct error *e);
+
+void serve_options_release(struct serve_command_options *o);
 
 /* Prints where to send spans, and where to ask. */
 void serve_addresses_print(const struct serve_addresses *addresses);

@@ -6,7 +6,6 @@
 #include "cli/command.h"
 #include "cli/record_options.h"
 #include "cli/serve_options.h"
-#include "cli/up_dir.h"
 #include "up/up.h"
 
 struct up_command_options {
@@ -65,21 +64,30 @@ static void line_print(void *arg, const char *line)
 static int up_command_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct up_command_options *o = fields;
-	char text[UP_DIR_BYTES];
-	const struct serve_options serve = serve_options_of(&o->serve, text);
-	struct up_told told = {serve.dir, !o->no_capture};
-	const struct up_options options = {.dir = told.dir,
-					   .serve = serve,
-					   .capture = !o->no_capture,
-					   .keep = o->keep,
-					   .budget_ppm = (uint32_t)o->budget_ppm,
-					   .user = o->user,
-					   .ready = ready_print,
-					   .arg = &told,
-					   .notice = {.tell = line_print}};
+	struct serve_texts texts;
+	struct up_told told = {.capture = !o->no_capture};
+	struct up_options options = {.capture = !o->no_capture,
+				     .keep = o->keep,
+				     .budget_ppm = (uint32_t)o->budget_ppm,
+				     .user = o->user,
+				     .ready = ready_print,
+				     .arg = &told,
+				     .notice = {.tell = line_print}};
 
+	int err = serve_options_read(&o->serve, &texts, &options.serve, e);
+
+	if (err)
+		return err;
+	options.dir = told.dir = options.serve.dir;
 	umask(077); /* spans hold what users typed: nobody else reads the files */
 	return up_run(&options, e);
+}
+
+static void up_release(void *options)
+{
+	struct up_command_options *o = options;
+
+	serve_options_release(&o->serve);
 }
 
 const struct command command_up = {
@@ -106,4 +114,5 @@ const struct command command_up = {
 	.options_bytes = sizeof(struct up_command_options),
 	.check = up_check,
 	.run = up_command_run,
+	.release = up_release,
 };

@@ -7,16 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
 /* Splits "HOST:PORT" and "[HOST]:PORT"; the port may be missing. */
-static bool split(const char *text, char host[64], const char **port)
+static bool split(const char *text, char host[ADDRESS_HOST_BYTES], const char **port)
 {
 	const char *end;
 
@@ -29,7 +24,7 @@ static bool split(const char *text, char host[64], const char **port)
 		end = text + strcspn(text, ":");
 		*port = *end ? end + 1 : NULL;
 	}
-	if (end - text >= 64)
+	if (end - text >= ADDRESS_HOST_BYTES)
 		return false;
 	memcpy(host, text, (size_t)(end - text));
 	host[end - text] = '\0';
@@ -39,7 +34,7 @@ static bool split(const char *text, char host[64], const char **port)
 static bool host_parse(const char *host, union address *out)
 {
 	memset(out, 0, sizeof(*out));
-	if (strcmp(host, "localhost") == 0)
+	if (strcasecmp(host, "localhost") == 0)
 		host = "127.0.0.1";
 	if (inet_pton(AF_INET, host, &out->v4.sin_addr) == 1) {
 		out->any.sa_family = AF_INET;
@@ -49,7 +44,7 @@ static bool host_parse(const char *host, union address *out)
 	return inet_pton(AF_INET6, host, &out->v6.sin6_addr) == 1;
 }
 
-static bool is_local(const union address *address)
+bool address_is_local(const union address *address)
 {
 	if (address->any.sa_family == AF_INET)
 		return ntohl(address->v4.sin_addr.s_addr) >> 24 == 127;
@@ -60,15 +55,16 @@ bool host_is_local(const char *host)
 {
 	union address address;
 	const char *port;
-	char name[64];
+	char name[ADDRESS_HOST_BYTES];
 
-	return host && split(host, name, &port) && host_parse(name, &address) && is_local(&address);
+	return host && split(host, name, &port) && host_parse(name, &address) &&
+	       address_is_local(&address);
 }
 
-static int address_parse(const char *text, union address *out, struct error *e)
+int address_parse(const char *text, union address *out, struct error *e)
 {
 	const char *port;
-	char host[64];
+	char host[ADDRESS_HOST_BYTES];
 	unsigned long number;
 
 	if (!split(text, host, &port) || !port || !host_parse(host, out))
@@ -77,11 +73,6 @@ static int address_parse(const char *text, union address *out, struct error *e)
 	number = strtoul(port, NULL, 10);
 	if (number > 65535)
 		return error_misuse(e, "the port of '%s' is too large", text);
-	if (!is_local(out))
-		return error_misuse(e,
-				    "'%s' can be reached from other hosts, and there is no access "
-				    "control yet: use 127.0.0.1 or [::1]",
-				    text);
 	/* both have the port at the same place */
 	out->v4.sin_port = htons((uint16_t)number);
 	return 0;
@@ -103,26 +94,31 @@ static void address_format(int fd, char text[SERVE_ADDRESS_BYTES])
 		 ntohs(address.v4.sin_port));
 }
 
-int address_listen(const char *address, int *out, char text[SERVE_ADDRESS_BYTES], struct error *e)
+int address_listen(const union address *address, int *out, char text[SERVE_ADDRESS_BYTES],
+		   struct error *e)
 {
-	union address parsed;
+	bool v6 = address->any.sa_family == AF_INET6;
 	const int yes = 1;
-	int fd, err = address_parse(address, &parsed, e);
+	int fd, err;
 
-	if (err)
-		return err;
-	fd = socket(parsed.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return error_set(e, errno, "cannot listen at %s", address);
+		return error_set(e, errno, "cannot listen");
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (bind(fd, &parsed.any,
-		 parsed.any.sa_family == AF_INET ? sizeof(parsed.v4) : sizeof(parsed.v6)) ||
+	if (bind(fd, &address->any, v6 ? sizeof(address->v6) : sizeof(address->v4)) ||
 	    listen(fd, 511)) {
-		err = error_set(e, errno, "cannot listen at %s", address);
+		err = error_set(e, errno, "cannot listen");
 		close(fd);
 		return err;
 	}
 	address_format(fd, text);
 	*out = fd;
 	return 0;
+}
+
+bool address_host(const char *text, char host[ADDRESS_HOST_BYTES])
+{
+	const char *port;
+
+	return split(text, host, &port);
 }

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "serve/address.h"
-
 #define RETRY_AFTER "5" /* seconds */
 #define DOCUMENT_BYTES_MAX ((size_t)256 << 20)
 
@@ -47,6 +45,8 @@ static enum MHD_Result response_queue(struct MHD_Connection *connection, unsigne
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (status == MHD_HTTP_TOO_MANY_REQUESTS || status == MHD_HTTP_SERVICE_UNAVAILABLE)
 		MHD_add_response_header(response, "Retry-After", RETRY_AFTER);
+	if (status == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, "Allow", allowed);
 	result = MHD_queue_response(connection, status, response);
@@ -77,15 +77,29 @@ const char *request_header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-bool request_is_local(struct MHD_Connection *connection)
+static const struct sockaddr *request_client(struct MHD_Connection *connection)
 {
-	const char *origin = request_header(connection, "Origin");
-	const char *site = request_header(connection, "Sec-Fetch-Site");
-	const char *host = origin ? strstr(origin, "://") : NULL;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 
-	if (!host_is_local(request_header(connection, "Host")))
-		return false;
-	if (origin && !(host && host_is_local(host + 3)))
-		return false;
-	return !site || strcasecmp(site, "cross-site") != 0;
+	return info ? info->client_addr : NULL;
+}
+
+unsigned int request_refused(struct MHD_Connection *connection, const struct access *access,
+			     bool receives, const char **why)
+{
+	const char *site = request_header(connection, "Sec-Fetch-Site");
+
+	if (!access_host(access, request_header(connection, "Host")) ||
+	    !access_origin(access, request_header(connection, "Origin")) ||
+	    (site && strcasecmp(site, "cross-site") == 0)) {
+		*why = ACCESS_FOREIGN;
+		return MHD_HTTP_FORBIDDEN;
+	}
+	if (access_needs_token(access, request_client(connection), receives) &&
+	    !access_token(access, request_header(connection, "Authorization"))) {
+		*why = ACCESS_TOKENLESS;
+		return MHD_HTTP_UNAUTHORIZED;
+	}
+	return 0;
 }

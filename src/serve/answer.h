@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "serve/access.h"
 
 /* A document that grows, up to 256 MB: then it fails with -ENOMEM. */
 void json_init_bytes(struct json *j, struct bytes *to);
@@ -24,10 +25,12 @@ enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int stat
 			    const char *text);
 
 /*
- * Whether a request is for a name of this host, and not from a browser's page of another origin.
- * Pages can send requests to this host, with the right Host, though they may not read the answers.
+ * Whether a request may be answered: it is for a name of this host, not from a browser's page of
+ * another origin, and brings the token where it must. Pages can send requests to this host, with
+ * the right Host, though they may not read the answers. 0, or the status and why.
  */
-bool request_is_local(struct MHD_Connection *connection);
+unsigned int request_refused(struct MHD_Connection *connection, const struct access *access,
+			     bool receives, const char **why);
 
 /* The header of a request; NULL if it has none. */
 const char *request_header(struct MHD_Connection *connection, const char *name);

@@ -122,11 +122,13 @@ enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connect
 			      const char *url, const char *method)
 {
 	const struct route *route;
+	unsigned int refused;
 	char word[1024] = "";
+	const char *why;
 
-	if (!request_is_local(connection))
-		return answer_text(connection, MHD_HTTP_FORBIDDEN,
-				   "the Host or Origin of the request is no name of this host");
+	refused = request_refused(connection, routes->source.access, false, &why);
+	if (refused)
+		return answer_text(connection, refused, why);
 	route = route_find(routes, url, word, sizeof(word));
 	if (!route)
 		return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such path");

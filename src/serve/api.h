@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "log/log.h"
+#include "serve/access.h"
 #include "serve/counts.h"
 #include "serve/serve.h"
 #include "serve/tally.h"
@@ -19,6 +20,7 @@ struct api_source {
 	struct counts *counts;
 	struct tally *tally;
 	const struct serve_more *more; /* NULL, or what the status shows besides */
+	const struct access *access;   /* who may ask */
 };
 
 /* Which APIs an address has. */

@@ -11,28 +11,20 @@
 #include <stdatomic.h>
 
 #include "log/log.h"
+#include "serve/access.h"
 #include "serve/body.h"
 #include "serve/counts.h"
 #include "serve/intake.h"
 #include "serve/loader.h"
-
-/* Limits of requests. */
-struct limits {
-	size_t body_bytes;	  /* after decompression; BODY_BYTES_MAX at most */
-	size_t pending_bytes;	  /* memory of all requests under way */
-	uint64_t request_ns;	  /* until a request is whole */
-	unsigned int connections; /* of each address */
-};
-
-#define LIMITS_DEFAULT                                                                             \
-	((struct limits){BODY_BYTES_MAX, (size_t)128 << 20, 30 * (uint64_t)1000000000, 512})
+#include "serve/serve.h"
 
 /* Where deliveries go, and what all receivers share. All of it outlives the receivers. */
 struct destination {
 	struct log *log;
 	struct loader *loader;
 	struct counts *counts;
-	const struct limits *limits;
+	const struct access *access; /* who may send */
+	const struct receive_limits *limits;
 	atomic_size_t *pending_bytes; /* memory that all requests under way use now */
 };
 

@@ -135,7 +135,7 @@ static int session_begin(struct grpc_connection *c)
 	return 0;
 }
 
-static void connection_begin(struct grpc *g, int fd)
+static void connection_begin(struct grpc *g, int fd, const struct sockaddr *client)
 {
 	struct grpc_connection *c = calloc(1, sizeof(*c));
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
@@ -148,6 +148,7 @@ static void connection_begin(struct grpc *g, int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	c->server = g;
 	c->fd = fd;
+	c->needs_token = access_needs_token(g->inbox.to.access, client, true);
 	c->since_ns = clock_now_ns();
 	c->next = g->connections;
 	if (c->next)
@@ -173,10 +174,13 @@ static void listen_set(struct grpc *g, bool is_full)
 static void connections_accept(struct grpc *g)
 {
 	while (g->count < g->inbox.to.limits->connections) {
-		int fd = accept4(g->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct sockaddr_storage from = {0};
+		socklen_t size = sizeof(from);
+		int fd = accept4(g->listening, (struct sockaddr *)&from, &size,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0)
-			connection_begin(g, fd);
+			connection_begin(g, fd, (struct sockaddr *)&from);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
 			break;
 		else if (errno != EINTR && errno != ECONNABORTED)

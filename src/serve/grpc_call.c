@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "serve/address.h"
 #include "serve/grpc_internal.h"
 
 #define EXPORT_PATH "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
@@ -217,7 +216,7 @@ static bool is_grpc_type(const uint8_t *value, size_t bytes)
 /* There may be two of them, which must both be names of this host. */
 static void authority_take(struct grpc_call *call, const char *name)
 {
-	bool is_local = host_is_local(name);
+	bool is_local = access_host(call->server->inbox.to.access, name);
 
 	call->is_local |= is_local;
 	call->is_foreign |= !is_local;
@@ -237,6 +236,11 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 		call->is_export = is_text(value, bytes, EXPORT_PATH);
 	else if (is_text(name, name_bytes, ":authority") || is_text(name, name_bytes, "host"))
 		authority_take(call, (const char *)value); /* it ends with a NUL */
+	else if (is_text(name, name_bytes, "authorization"))
+		call->has_token = access_token(call->server->inbox.to.access, (const char *)value);
+	else if (is_text(name, name_bytes, "origin"))
+		call->is_foreign |= !access_origin(call->server->inbox.to.access,
+						   (const char *)value);
 	else if (is_text(name, name_bytes, "content-type"))
 		call->is_grpc = is_grpc_type(value, bytes);
 	else if (is_text(name, name_bytes, "grpc-encoding")) {
@@ -260,8 +264,9 @@ static void call_open(struct grpc_call *call)
 	call->is_open = true;
 	delivery_begin(d, &call->server->inbox, protocol_otlp.intakes, false);
 	if (!call->is_local || call->is_foreign)
-		delivery_refuse(d, MHD_HTTP_FORBIDDEN, CODE_PERMISSION_DENIED,
-				"the authority of the call is no name of this host");
+		delivery_refuse(d, MHD_HTTP_FORBIDDEN, CODE_PERMISSION_DENIED, ACCESS_FOREIGN);
+	else if (call->connection->needs_token && !call->has_token)
+		delivery_refuse(d, MHD_HTTP_UNAUTHORIZED, CODE_UNAUTHENTICATED, ACCESS_TOKENLESS);
 	else if (!call->is_grpc || !call->is_post)
 		delivery_refuse(d, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, CODE_INVALID_ARGUMENT,
 				"only gRPC is spoken here");

@@ -21,7 +21,7 @@ struct grpc_call {
 	int32_t stream;
 	uint64_t begun_ns;
 	/* what its headers say */
-	bool is_post, is_export, is_grpc, is_local, is_foreign, is_encoding_known;
+	bool is_post, is_export, is_grpc, is_local, is_foreign, is_encoding_known, has_token;
 	bool is_open;	 /* its headers came */
 	bool is_whole;	 /* everything came, or it was refused */
 	bool is_syncing; /* the syncer has it */
@@ -43,6 +43,7 @@ struct grpc_connection {
 	size_t out_bytes;
 	bool waits_to_send;
 	bool had_call;
+	bool needs_token;  /* of its client */
 	bool is_older;	   /* the client speaks HTTP/1 */
 	uint64_t since_ns; /* when it was accepted, or its last call ended */
 };

@@ -53,11 +53,16 @@ static void request_check(struct request *q, const char *url, const char *method
 						  request_header(q->connection, "Content-Type"));
 	const char *encoding = request_header(q->connection, "Content-Encoding");
 	bool is_gzip = encoding && strcasecmp(encoding, "gzip") == 0;
+	unsigned int refused;
+	const char *why;
 
 	delivery_begin(d, &q->receiver->inbox, intake ? intake : protocol->intakes, is_gzip);
-	if (!request_is_local(q->connection))
-		delivery_refuse(d, MHD_HTTP_FORBIDDEN, CODE_PERMISSION_DENIED,
-				"the Host or Origin of the request is no name of this host");
+	refused = request_refused(q->connection, q->receiver->options.to.access, true, &why);
+	if (refused)
+		delivery_refuse(d, refused,
+				refused == MHD_HTTP_FORBIDDEN ? CODE_PERMISSION_DENIED
+							      : CODE_UNAUTHENTICATED,
+				why);
 	else if (strcmp(url, protocol->path) != 0)
 		delivery_refuse(d, MHD_HTTP_NOT_FOUND, CODE_UNIMPLEMENTED, protocol->wrong_path);
 	else if (strcmp(method, "POST") != 0)
@@ -182,8 +187,8 @@ int receiver_start(int fd, const struct receiver_options *options, struct receiv
 	r->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
 		NULL, request_take, r, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED,
-		request_end, r, MHD_OPTION_CONNECTION_LIMIT, r->options.to.limits->connections,
-		MHD_OPTION_CONNECTION_TIMEOUT,
+		request_end, r, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)r->options.to.limits->connections, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned int)(r->options.to.limits->request_ns / 1000000000),
 		r->options.threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
 		r->options.threads, MHD_OPTION_END);

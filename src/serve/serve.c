@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "serve/access.h"
 #include "serve/address.h"
 #include "serve/api.h"
 #include "serve/grpc.h"
@@ -20,7 +21,7 @@
 #define STORE_FILE "spans.duckdb"
 #define ZIPKIN_THREADS 4 /* some of them answer queries */
 
-enum address { HTTP, OTLP_HTTP, OTLP_GRPC, ZIPKIN, JAEGER, ADDRESSES };
+enum place { HTTP, OTLP_HTTP, OTLP_GRPC, ZIPKIN, JAEGER, ADDRESSES };
 
 struct serve {
 	int log_dir;
@@ -33,7 +34,8 @@ struct serve {
 	struct counts counts;
 	struct counts mapped_counts; /* of what map sends: only what receivers count */
 	struct tally *tally;
-	struct limits limits;
+	struct access *access;
+	struct receive_limits limits;
 	atomic_size_t pending_bytes;
 	const struct serve_more *more;
 	int spans; /* not yet taken over; -1: none */
@@ -131,25 +133,13 @@ static bool is_off(const char *address)
 	return strcmp(address, "off") == 0;
 }
 
-/* Listens at the address of an option. */
-static int socket_open(const char *option, const char *address, int *fd,
-		       char text[SERVE_ADDRESS_BYTES], struct error *e)
-{
-	int err = is_off(address) ? 0 : address_listen(address, fd, text, e);
-
-	if (err == -EADDRINUSE)
-		error_hint(e, "choose another with --%s ADDRESS, or none with --%s off", option,
-			   option);
-	return err;
-}
-
 static const char *const option_names[ADDRESSES] = {[HTTP] = "http",
 						    [OTLP_HTTP] = "otlp-http",
 						    [OTLP_GRPC] = "otlp-grpc",
 						    [ZIPKIN] = "zipkin",
 						    [JAEGER] = "jaeger"};
 
-static const char **address_option(struct serve_options *o, enum address address)
+static const char **address_option(struct serve_options *o, enum place address)
 {
 	const char **const options[ADDRESSES] = {[HTTP] = &o->http,
 						 [OTLP_HTTP] = &o->otlp_http,
@@ -160,7 +150,7 @@ static const char **address_option(struct serve_options *o, enum address address
 	return options[address];
 }
 
-static char *address_text(struct serve_addresses *to, enum address address)
+static char *address_text(struct serve_addresses *to, enum place address)
 {
 	char *const texts[ADDRESSES] = {[HTTP] = to->http,
 					[OTLP_HTTP] = to->otlp_http,
@@ -169,6 +159,47 @@ static char *address_text(struct serve_addresses *to, enum address address)
 					[JAEGER] = to->jaeger};
 
 	return texts[address];
+}
+
+/* Other hosts are let in only where something tells who they are. */
+static int remote_check(const struct serve_options *o, enum place address, const char *text,
+			struct error *e)
+{
+	bool receives = address == OTLP_HTTP || address == OTLP_GRPC || address == ZIPKIN;
+
+	if (o->access.token || (receives && o->access.trusted_count))
+		return 0;
+	return error_misuse(e,
+			    "--%s '%s' can be reached from other hosts: give a token with "
+			    "--token-file%s, or use 127.0.0.1 or [::1]",
+			    option_names[address], text,
+			    receives ? ", or name a network with --trust" : "");
+}
+
+/* Listens at the address of an option. */
+static int socket_open(struct serve_options *o, enum place address, int *fd,
+		       struct serve_addresses *to, struct error *e)
+{
+	const char *text = *address_option(o, address), *option = option_names[address];
+	union address parsed;
+	int err;
+
+	if (is_off(text))
+		return 0;
+	err = address_parse(text, &parsed, e);
+	if (!err && !address_is_local(&parsed)) {
+		err = remote_check(o, address, text, e);
+		to->is_remote = true;
+	}
+	if (err)
+		return err;
+	err = address_listen(&parsed, fd, address_text(to, address), e);
+	if (err)
+		error_set(e, err, "--%s %s", option, text);
+	if (err == -EADDRINUSE)
+		error_hint(e, "choose another with --%s ADDRESS, or none with --%s off", option,
+			   option);
+	return err;
 }
 
 static void sockets_close(const int fds[ADDRESSES])
@@ -181,7 +212,7 @@ static void sockets_close(const int fds[ADDRESSES])
 
 /* On failure, the address at fault is the one behind the last that is open or off. */
 static int sockets_open(const struct serve_options *options, int fds[ADDRESSES],
-			struct serve_addresses *to, enum address *last, struct error *e)
+			struct serve_addresses *to, enum place *last, struct error *e)
 {
 	struct serve_options o = *options;
 	int err = 0;
@@ -191,8 +222,7 @@ static int sockets_open(const struct serve_options *options, int fds[ADDRESSES],
 		fds[i] = -1;
 	for (int i = 0; i < ADDRESSES && !err; i++) {
 		*last = i;
-		err = socket_open(option_names[i], *address_option(&o, i), &fds[i],
-				  address_text(to, i), e);
+		err = socket_open(&o, i, &fds[i], to, e);
 	}
 	return err;
 }
@@ -202,7 +232,7 @@ int serve_addresses_try(const struct serve_options *options, const char **option
 {
 	struct serve_options o = *options;
 	struct serve_addresses addresses;
-	enum address last = HTTP;
+	enum place last = HTTP;
 	int fds[ADDRESSES], err = sockets_open(options, fds, &addresses, &last, e);
 
 	sockets_close(fds);
@@ -223,7 +253,7 @@ const char *serve_addresses_next(struct serve_addresses *addresses, unsigned int
 				 const char **option)
 {
 	while (*at < ADDRESSES) {
-		enum address address = (*at)++;
+		enum place address = (*at)++;
 
 		*option = option_names[address];
 		if (*address_text(addresses, address))
@@ -236,7 +266,8 @@ const char *serve_addresses_next(struct serve_addresses *addresses, unsigned int
 
 static int http_start(struct serve *s, int fd, const struct destination *to)
 {
-	const struct api_source source = {s->log, s->store, &s->counts, s->tally, s->more};
+	const struct api_source source = {s->log,   s->store, &s->counts,
+					  s->tally, s->more,  s->access};
 
 	return api_start(fd, API_ALL, &source, &s->api);
 }
@@ -260,7 +291,7 @@ static int zipkin_start(struct serve *s, int fd, const struct destination *to)
 	const struct receiver_options options = {
 		.protocol = &protocol_zipkin,
 		.to = *to,
-		.queries = {{s->log, s->store, &s->counts, s->tally, s->more}, tables},
+		.queries = {{s->log, s->store, &s->counts, s->tally, s->more, s->access}, tables},
 		.threads = ZIPKIN_THREADS};
 
 	return receiver_start(fd, &options, &s->zipkin);
@@ -268,7 +299,8 @@ static int zipkin_start(struct serve *s, int fd, const struct destination *to)
 
 static int jaeger_start(struct serve *s, int fd, const struct destination *to)
 {
-	const struct api_source source = {s->log, s->store, &s->counts, s->tally, s->more};
+	const struct api_source source = {s->log,   s->store, &s->counts,
+					  s->tally, s->more,  s->access};
 
 	return api_start(fd, API_JAEGER, &source, &s->jaeger);
 }
@@ -296,6 +328,7 @@ static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 					       &s->counts, s->warn,    {tally_watch(s->tally)}};
 	struct destination to = {.log = s->log,
 				 .counts = &s->counts,
+				 .access = s->access,
 				 .limits = &s->limits,
 				 .pending_bytes = &s->pending_bytes};
 	int err = loader_start(&loading, &s->loader);
@@ -313,12 +346,31 @@ static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 	return err ? error_set(e, err, "cannot start the threads that serve") : 0;
 }
 
+static void limit_choose(uint64_t *limit, uint64_t chosen)
+{
+	if (chosen)
+		*limit = chosen;
+}
+
+static struct receive_limits limits_of(const struct receive_limits *chosen)
+{
+	struct receive_limits limits = RECEIVE_LIMITS_DEFAULT;
+
+	limit_choose(&limits.body_bytes, chosen->body_bytes);
+	limit_choose(&limits.pending_bytes, chosen->pending_bytes);
+	limit_choose(&limits.request_ns, chosen->request_ns);
+	limit_choose(&limits.connections, chosen->connections);
+	if (limits.body_bytes > BODY_BYTES_MAX)
+		limits.body_bytes = BODY_BYTES_MAX;
+	return limits;
+}
+
 int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e)
 {
 	struct serve *s = calloc(1, sizeof(*s));
 	int fds[ADDRESSES] = {[0 ... ADDRESSES - 1] = -1}, err;
-	enum address last;
+	enum place last;
 
 	if (!s)
 		return error_set(e, ENOMEM, "cannot serve");
@@ -326,11 +378,12 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	s->warn = options->warn;
 	s->more = options->more;
 	s->spans = options->spans > 0 ? options->spans : -1;
-	s->limits = LIMITS_DEFAULT;
+	s->limits = limits_of(&options->limits);
 	pthread_mutex_init(&s->counts.lock, NULL);
 	s->tally = tally_open();
-	err = s->tally ? sockets_open(options, fds, addresses, &last, e)
+	err = s->tally ? access_open(&options->access, &s->access, e)
 		       : error_set(e, ENOMEM, "cannot serve");
+	err = err ? err : sockets_open(options, fds, addresses, &last, e);
 	if (!err) {
 		err = dir_make(options->dir, e);
 		err = err ? err : data_open(s, options->dir, e);
@@ -385,6 +438,7 @@ int serve_close(struct serve *s, struct error *e)
 	err = log_close(s->log);
 	store_close(s->store);
 	tally_close(s->tally);
+	access_close(s->access);
 	if (s->log_dir >= 0)
 		close(s->log_dir);
 	if (s->spans >= 0)

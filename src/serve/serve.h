@@ -13,6 +13,8 @@
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -20,7 +22,31 @@
 
 #define SERVE_ADDRESS_BYTES 64
 
+#define ACCESS_TOKEN_BYTES 1024
+
 struct serve;
+
+/* Who may ask and send; all zero: this host alone. See serve/access.h. */
+struct access_options {
+	const char *token;	  /* that requests must bring; NULL: none */
+	const char *const *hosts; /* names of this host, besides those that every host has */
+	size_t hosts_count;
+	const char *const
+		*trusted; /* networks that send spans without a token, like 172.17.0.0/16 */
+	size_t trusted_count;
+};
+
+/* Limits of requests that bring spans. */
+struct receive_limits {
+	uint64_t body_bytes;	/* after decompression; 16 MB at most */
+	uint64_t pending_bytes; /* memory of all requests under way */
+	uint64_t request_ns;	/* until a request is whole */
+	uint64_t connections;	/* of each address */
+};
+
+#define RECEIVE_LIMITS_DEFAULT                                                                     \
+	((struct receive_limits){(uint64_t)16 << 20, (uint64_t)128 << 20,                          \
+				 30 * (uint64_t)1000000000, 512})
 
 struct serve_options {
 	const char *dir;       /* made if it is not there */
@@ -29,6 +55,8 @@ struct serve_options {
 	const char *otlp_grpc; /* of the receiver of OTLP over gRPC; "off" */
 	const char *zipkin;    /* of Zipkin's receiver and query API; "off" */
 	const char *jaeger;    /* of Jaeger's query API alone; "off" */
+	struct access_options access;
+	struct receive_limits limits; /* 0: the default of each */
 	void (*warn)(
 		const char *text); /* tells why spans are not stored, from any thread; or NULL */
 	/* A listening socket for spans in OTLP of this host's own map, which it takes over; 0:
@@ -54,11 +82,12 @@ struct serve_addresses {
 	char otlp_grpc[SERVE_ADDRESS_BYTES];
 	char zipkin[SERVE_ADDRESS_BYTES];
 	char jaeger[SERVE_ADDRESS_BYTES];
+	bool is_remote; /* another host can reach one of them */
 };
 
 /*
- * Starts to serve, in threads of its own. Addresses that are not of this host alone are refused
- * with error_misuse(): there is no access control yet.
+ * Starts to serve, in threads of its own. An address that other hosts can reach is refused with
+ * error_misuse() unless there is a token, or, for receivers, a trusted network.
  */
 int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e);

@@ -11,7 +11,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static atomic_size_t pending;
-static const struct limits limits = {.body_bytes = LIMIT_BYTES, .pending_bytes = 1 << 20};
+static const struct receive_limits limits = {.body_bytes = LIMIT_BYTES, .pending_bytes = 1 << 20};
 static struct inbox inbox;
 
 static void take(struct delivery *d, const uint8_t *call, size_t bytes, size_t piece,

@@ -3,6 +3,7 @@
 """Calls the receiver of OTLP over gRPC with gRPC for Python.
 
 grpc_calls.py answers ADDRESS SAMPLE: prints, in JSON, the status and text of calls by their names.
+grpc_calls.py once ADDRESS SAMPLE [AUTHORIZATION]: prints the status of one call.
 grpc_calls.py send ADDRESS SAMPLE: sends the sample in new traces, in several threads, and prints
 the id of each trace that is acknowledged, until the server ends.
 """
@@ -50,6 +51,11 @@ def answers(address, sample):
         "the same connection": answer(call, sample)}))
 
 
+def once(address, sample):
+    metadata = [("authorization", text) for text in sys.argv[4:]]
+    print(answer(method(address), sample, metadata=metadata)[0])
+
+
 def send(address, sample):
     numbers = itertools.count(1 << 40)
 
@@ -73,7 +79,7 @@ def send(address, sample):
 
 def main():
     with open(sys.argv[3], "rb") as file:
-        {"answers": answers, "send": send}[sys.argv[1]](sys.argv[2], file.read())
+        {"answers": answers, "once": once, "send": send}[sys.argv[1]](sys.argv[2], file.read())
 
 
 main()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of fathom serve share: the server, the checks, and the SDKs that send to it."""
+import contextlib
+import fcntl
 import http.client
 import json
 import os
@@ -45,10 +47,10 @@ class Server:
             [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
              "--otlp-grpc", "127.0.0.1:0", "--zipkin", "127.0.0.1:0", *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.ports, said = {}, ""
+        self.ports, self.said = {}, ""
         for line in self.process.stdout:
-            said += line
-            found = re.match(r"(OTLP over gRPC|OTLP|Zipkin|Jaeger|queries).*?http://127\.0\.0\.1:(\d+)", line)
+            self.said += line
+            found = re.match(r"(OTLP over gRPC|OTLP|Zipkin|Jaeger|queries).*?http://[\d.]+:(\d+)", line)
             if found:
                 self.ports[found.group(1)] = int(found.group(2))
             if "queries" in self.ports:
@@ -58,7 +60,7 @@ class Server:
         if "cannot open DuckDB" in error:
             print(f"1..1\nok 1 - serve # SKIP {error.strip()[:200]}")
             sys.exit(77)
-        raise RuntimeError(f"fathom serve ended: {said}{error}")
+        raise RuntimeError(f"fathom serve ended: {self.said}{error}")
 
     def ask(self, which, method, path, body=None, headers=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.ports[which], timeout=PATIENCE)
@@ -97,8 +99,22 @@ class Server:
         return status
 
 
+@contextlib.contextmanager
+def alone(folder):
+    """One test at a time installs into a folder."""
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with open(folder + ".lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def install(venv):
     """Python with the SDK; None and why if it cannot be had."""
+    with alone(venv):
+        return install_alone(venv)
+
+
+def install_alone(venv):
     python, mark = os.path.join(venv, "bin/python3"), os.path.join(venv, "all-is-installed")
     if os.path.exists(mark):
         return python, ""

@@ -317,9 +317,6 @@ def check_use(fathom, checks, folder, server):
                      (1, 1))
         checks.equal(f"{name} in use: what to do is said", "--otlp-http off" in done.stderr,
                      name == "a port")
-    done = subprocess.run([fathom, "serve", "-o", folder, "--http", "0.0.0.0:0"],
-                          capture_output=True, text=True, timeout=PATIENCE, check=False)
-    checks.equal("an address for all hosts is refused", done.returncode, 2)
 
 
 def main():

@@ -6,7 +6,7 @@
 #include "tests/unit/check.h"
 
 static atomic_size_t pending;
-static const struct limits limits = {.body_bytes = 100, .pending_bytes = 1 << 20};
+static const struct receive_limits limits = {.body_bytes = 100, .pending_bytes = 1 << 20};
 static struct inbox inbox;
 static struct delivery d;
 static struct grpc_message m;
