@@ -158,9 +158,11 @@ static enum MHD_Result query_take(void *arg, struct MHD_Connection *connection, 
 
 int api_start(int fd, enum api_kind kind, const struct api_source *source, struct api **out)
 {
-	static const struct route *const all[] = {own_routes, jaeger_routes, jaeger_v3_routes,
-						  metrics_routes, NULL};
-	static const struct route *const jaeger[] = {jaeger_routes, jaeger_v3_routes, NULL};
+	static const struct route *const all[] = {own_routes,	    jaeger_routes,
+						  jaeger_v3_routes, jaeger_metrics_routes,
+						  metrics_routes,   NULL};
+	static const struct route *const jaeger[] = {jaeger_routes, jaeger_v3_routes,
+						     jaeger_metrics_routes, NULL};
 	struct api *a = calloc(1, sizeof(*a));
 
 	if (!a) {

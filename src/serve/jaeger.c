@@ -31,7 +31,7 @@ static int envelope_end(struct json *j, size_t total)
 	return json_end(j) ? -ENOMEM : MHD_HTTP_OK;
 }
 
-static int error_answer(struct query *q, int status, const char *why)
+int jaeger_error(struct query *q, int status, const char *why)
 {
 	struct json j;
 
@@ -102,7 +102,7 @@ static int operations_answer(struct query *q)
 	int err;
 
 	if (!service)
-		return error_answer(q, MHD_HTTP_BAD_REQUEST, "parameter 'service' is required");
+		return jaeger_error(q, MHD_HTTP_BAD_REQUEST, "parameter 'service' is required");
 	err = store_list(q->source->store, service, q->pool, &list, q->e);
 	if (!err) {
 		envelope_begin(&j, q);
@@ -148,11 +148,11 @@ static int trace_answer(struct query *q)
 	int err;
 
 	if (!trace_id_parse(q->word, &id))
-		return error_answer(q, MHD_HTTP_BAD_REQUEST,
+		return jaeger_error(q, MHD_HTTP_BAD_REQUEST,
 				    "malformed trace ID: 1 to 32 hex digits are needed");
 	err = trace_find(q, id, &batch);
 	if (err == -ENOENT) {
-		err = error_answer(q, MHD_HTTP_NOT_FOUND, "trace not found");
+		err = jaeger_error(q, MHD_HTTP_NOT_FOUND, "trace not found");
 	} else if (!err) {
 		ids = (struct store_ids){&id, 1, 1};
 		envelope_begin(&j, q);
@@ -200,13 +200,13 @@ static int traces_answer(struct query *q)
 
 	MHD_get_connection_values(q->connection, MHD_GET_ARGUMENT_KIND, id_read, &named);
 	if (named.ids.count || named.wrong) {
-		err = named.wrong ? error_answer(q, MHD_HTTP_BAD_REQUEST, "malformed trace ID")
+		err = named.wrong ? jaeger_error(q, MHD_HTTP_BAD_REQUEST, "malformed trace ID")
 				  : ids_answer(q, &named.ids);
 		vec_free(&named.ids);
 		return err;
 	}
 	wrong = jaeger_search_read(q, &search);
-	return wrong ? error_answer(q, MHD_HTTP_BAD_REQUEST, wrong)
+	return wrong ? jaeger_error(q, MHD_HTTP_BAD_REQUEST, wrong)
 		     : search_answer(q, &search.query);
 }
 
@@ -237,7 +237,7 @@ static int dependencies_answer(struct query *q)
 	int err;
 
 	if (wrong)
-		return error_answer(q, MHD_HTTP_BAD_REQUEST, wrong);
+		return jaeger_error(q, MHD_HTTP_BAD_REQUEST, wrong);
 	err = jaeger_links_find(q, &search, &links);
 	if (!err) {
 		envelope_begin(&j, q);

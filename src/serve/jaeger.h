@@ -24,4 +24,9 @@ int jaeger_batch_sort(struct received_batch *batch, const struct store_ids *ids)
 /* Writes the summary of a trace, which has spans, as an object. 0 or -ENOMEM. */
 int jaeger_summary_write(struct json *j, const struct received_span *spans, size_t count);
 
+struct query;
+
+/* Answers with an error, in the envelope of the first version. Returns the status, or -ENOMEM. */
+int jaeger_error(struct query *q, int status, const char *why);
+
 #endif

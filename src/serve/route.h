@@ -32,6 +32,7 @@ struct route {
 extern const struct route own_routes[];
 extern const struct route jaeger_routes[];
 extern const struct route jaeger_v3_routes[];
+extern const struct route jaeger_metrics_routes[];
 extern const struct route zipkin_routes[];
 extern const struct route metrics_routes[];
 

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/map.h"
 #include "base/pool.h"
-#include "span/attributes.h"
+#include "store/told.h"
 
 #define MS 1000000u
 
@@ -116,38 +116,13 @@ static struct series *series_of(struct tally *t, const char *service, const char
 	return series_add(t, TALLY_OTHER, TALLY_OTHER, RECEIVED_UNSPECIFIED);
 }
 
-/* The part of "fathom.time.lock_ns" and its like; SPLIT_PARTS_COUNT: it is none. */
-static unsigned int part_of(const char *key)
-{
-	static const char prefix[] = "fathom.time.";
-	size_t n;
-
-	if (strncmp(key, prefix, sizeof(prefix) - 1) != 0)
-		return SPLIT_PARTS_COUNT;
-	key += sizeof(prefix) - 1;
-	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT; part++) {
-		n = strlen(split_part_name(part));
-		if (strncmp(key, split_part_name(part), n) == 0 && strcmp(key + n, "_ns") == 0)
-			return part;
-	}
-	return SPLIT_PARTS_COUNT;
-}
-
-/* Adds the parts that "fathom.time.lock_ns" and its like tell. */
 static void split_add_told(struct tally_sums *sums, const struct received_span *span)
 {
-	bool has_split = false;
+	const struct told told = told_of(span);
 
-	for (size_t i = 0; i < span->attributes.count; i++) {
-		const struct attribute *a = &span->attributes.data[i];
-		unsigned int part = part_of(a->key);
-
-		if (part >= SPLIT_PARTS_COUNT || a->type != VALUE_INTEGER || a->integer < 0)
-			continue;
-		sums->time_ns[part] += (uint64_t)a->integer;
-		has_split = true;
-	}
-	sums->splits += has_split;
+	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT; part++)
+		sums->time_ns[part] += (uint64_t)told.time.ns[part];
+	sums->splits += told.measured;
 }
 
 static void span_add(struct tally_sums *sums, const struct received_span *span)

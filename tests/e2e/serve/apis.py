@@ -259,6 +259,42 @@ def check_grafana_jaeger(server, checks):
                  [404, 404])
 
 
+def check_jaeger_metrics(server, checks):
+    """What the tab Monitor of Jaeger's page asks."""
+    end = time.time_ns() // 1000000
+    window = {"endTs": end, "lookback": 60000, "step": 20000, "ratePer": 600000}
+
+    def last(metric, **parameters):
+        status, answer = ask(server, f"/api/metrics/{metric}", **{**window, **parameters})
+        if status != 200:
+            return status, answer["errors"][0]["code"]
+        return answer["name"], [
+            ({label["name"]: label["value"] for label in series["labels"]},
+             round(series["metricPoints"][-1]["gaugeValue"]["doubleValue"], 4))
+            for series in answer["metrics"]]
+    shop = {"service_name": "api-shop"}
+    checks.equal("monitor: calls", last("calls", service="api-shop"),
+                 ("service_call_rate", [(shop, round(1 / 600, 4))]))
+    checks.equal("monitor: of kinds", last("calls", service="api-shop", spanKind=["server", "client"]),
+                 ("service_call_rate", [(shop, round(2 / 600, 4))]))
+    checks.equal("monitor: errors", last("errors", service=["api-shop", "api-bank"]), (
+        "service_error_rate", [(shop, 0.0), ({"service_name": "api-bank"}, 1.0)]))
+    name, ((labels, value),) = last("latencies", service="api-shop", quantile=0.95,
+                                    groupByOperation="true")
+    checks.equal("monitor: latencies", (name, labels, 50 <= value <= 51),
+                 ("service_operation_latencies", {**shop, "operation": "GET /buy"}, True))
+    checks.equal("monitor: no calls", last("latencies", service="nobody", quantile=1),
+                 ("service_latencies", []))
+    checks.equal("monitor: least step", ask(server, "/api/metrics/minstep")[1]["data"], 10000)
+    for name, metric, parameters in (
+            ("no service", "calls", {}), ("no quantile", "latencies", {"service": "x"}),
+            ("quantile", "latencies", {"service": "x", "quantile": "1.5"}),
+            ("kind", "calls", {"service": "x", "spanKind": "x"}),
+            ("step", "errors", {"service": "x", "step": 0}),
+            ("grouping", "calls", {"service": "x", "groupByOperation": "yes"})):
+        checks.equal(f"monitor refuses: {name}", last(metric, **parameters), (400, 400))
+
+
 def metric(text, start):
     """The value of the series whose line starts so."""
     found = [line for line in text.splitlines() if line.startswith(start + " ")]
@@ -342,6 +378,7 @@ def main():
             check_jaeger_search(server, checks)
             check_jaeger_v3(server, checks)
             check_grafana_jaeger(server, checks)
+            check_jaeger_metrics(server, checks)
         finally:
             server.process.kill()
             server.process.wait()
