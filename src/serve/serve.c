@@ -18,7 +18,6 @@
 #include "serve/receiver.h"
 
 #define LOG_DIR "log"
-#define STORE_FILE "spans.duckdb"
 #define ZIPKIN_THREADS 4 /* some of them answer queries */
 
 enum place { HTTP, OTLP_HTTP, OTLP_GRPC, ZIPKIN, JAEGER, ADDRESSES };
@@ -110,14 +109,13 @@ static int log_dir_open(struct serve *s, const char *dir, struct error *e)
 static int data_open(struct serve *s, const char *dir, struct error *e)
 {
 	struct log_options options = {0};
-	char path[PATH_MAX];
-	int err = path_join(path, dir, STORE_FILE, e);
+	const struct store_options storing = {.dir = dir};
+	int err = log_dir_open(s, dir, e);
 
-	err = err ? err : log_dir_open(s, dir, e);
 	err = err ? err : log_open(s->log_dir, &options, &s->log, e);
 	if (err == -EBUSY)
 		return error_say(e, EBUSY, "another 'fathom serve' uses it");
-	err = err ? err : store_open(path, NULL, &s->store, e);
+	err = err ? err : store_open(&storing, &s->store, e);
 	if (err)
 		return err;
 	options.begin = store_position(s->store);

@@ -8,7 +8,7 @@
  * is stored. The directory has:
  *
  *   log/            segments of the log
- *   spans.duckdb    the store
+ *   spans-N.duckdb  files of the store
  */
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H

@@ -10,17 +10,20 @@
 static const char *const settings[][2] = {
 	{"threads", "2"},
 	{"memory_limit", "512MB"},
-	{"enable_external_access", "false"},
 	{"autoinstall_known_extensions", "false"},
 	{"autoload_known_extensions", "false"},
 	{"storage_compatibility_version", "latest"},
+	{"enable_external_access", "false"}, /* the last one */
 };
 
-static int config_make(struct duckdb *api, duckdb_config *config, struct error *e)
+static int config_make(struct duckdb *api, const char *path, duckdb_config *config, struct error *e)
 {
+	size_t count = sizeof(settings) / sizeof(*settings);
+
 	if (api->create_config(config))
 		return error_say(e, EIO, "DuckDB makes no settings");
-	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+	count -= strcmp(path, DATABASE_ALL) == 0;
+	for (size_t i = 0; i < count; i++) {
 		if (api->set_config(*config, settings[i][0], settings[i][1]))
 			return error_say(e, EIO, "DuckDB does not know the setting %s",
 					 settings[i][0]);
@@ -32,7 +35,7 @@ static int file_open(const char *path, struct database *db, struct error *e)
 {
 	duckdb_config config = NULL;
 	char *why = NULL;
-	int err = config_make(&db->api, &config, e);
+	int err = config_make(&db->api, path, &config, e);
 
 	if (!err && db->api.open_ext(path, &db->handle, config, &why)) {
 		err = error_say(e, EIO, "cannot open the store %s: %s", path, why ? why : "");
@@ -93,6 +96,17 @@ static void value_bind(struct statement *s, struct bound value)
 {
 	if (vec_push(&s->values, value))
 		s->failed = true;
+}
+
+void statement_add_quoted(struct statement *s, const char *text)
+{
+	statement_add(s, "'");
+	for (; *text; text++) {
+		const char one[] = {*text, '\0'};
+
+		statement_add(s, *text == '\'' ? "''" : one);
+	}
+	statement_add(s, "'");
 }
 
 void statement_bind_number(struct statement *s, uint64_t number)

@@ -15,6 +15,9 @@ struct database {
 	duckdb_database handle;
 };
 
+/* The path of a database in memory, to which files are attached; it may reach any file first. */
+#define DATABASE_ALL ":memory:"
+
 int database_open(const char *path, const char *library, struct database *out, struct error *e);
 void database_close(struct database *db);
 
@@ -42,6 +45,7 @@ struct statement {
 };
 
 void statement_add(struct statement *s, const char *sql);
+void statement_add_quoted(struct statement *s, const char *text); /* as an SQL string */
 void statement_bind_number(struct statement *s, uint64_t number);
 void statement_bind_id(struct statement *s, struct trace_id id);
 void statement_bind_text(struct statement *s, const char *text, size_t bytes);

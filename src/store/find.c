@@ -16,15 +16,6 @@ struct finding {
 	struct bytes key;
 };
 
-const char *text_keep(struct pool *pool, struct stored_text text)
-{
-	char *copy = pool_alloc(pool, text.bytes + 1, 1);
-
-	if (copy && text.bytes)
-		memcpy(copy, text.data, text.bytes);
-	return copy;
-}
-
 static int text_take(void *arg, const struct row *row)
 {
 	struct finding *f = arg;
@@ -239,6 +230,31 @@ static int span_compare(const void *a, const void *b)
 	return order ? order : x->shared - y->shared;
 }
 
+static bool file_may_have(const struct store_file *f, const struct store_ids *ids)
+{
+	for (size_t i = 0; i < ids->count && !f->is_lost; i++) {
+		if (trace_filter_may_have(&f->filter, ids->data[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Numbers of texts are those of the file. */
+static int file_find(struct finding *f, const struct asking *a, const struct store_file *file,
+		     const struct store_ids *ids, struct error *e)
+{
+	int err = store_file_use(file, &a->store->db, a->connection, e);
+
+	map_free(&f->texts);
+	bytes_map_free(&f->resources);
+	map_free(&f->scopes);
+	/* in a transaction, so that each span finds its texts */
+	err = err ? err : sql_run(&a->store->db, a->connection, "BEGIN", NULL, e);
+	err = err ? err : texts_find(f, a, ids, e);
+	err = err ? err : spans_find(f, a, ids, e);
+	return err ? err : sql_run(&a->store->db, a->connection, "COMMIT", NULL, e);
+}
+
 int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
 	       struct received_batch *out, struct error *e)
 {
@@ -250,10 +266,10 @@ int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
 	if (!ids->count)
 		return 0;
 	err = asking_begin(&asking, s, e);
-	/* in a transaction, so that each span finds its texts */
-	err = err ? err : sql_run(&s->db, asking.connection, "BEGIN", NULL, e);
-	err = err ? err : texts_find(&finding, &asking, ids, e);
-	err = err ? err : spans_find(&finding, &asking, ids, e);
+	for (size_t i = 0; i < s->files.count && !err; i++) {
+		if (file_may_have(&s->files.data[i], ids))
+			err = file_find(&finding, &asking, &s->files.data[i], ids, e);
+	}
 	asking_end(&asking);
 	finding_end(&finding);
 	if (err)

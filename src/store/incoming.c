@@ -36,6 +36,17 @@ static int sums_update(struct store *s, const struct received_span *span, const 
 	return err;
 }
 
+/* What the file has to say of its spans. */
+static void span_count(struct store *s, const struct received_span *span)
+{
+	trace_filter_add(&s->files.data[s->files.count - 1].filter, span->trace);
+	if (span->begin_ns < s->least_ns)
+		s->least_ns = span->begin_ns;
+	if (span->begin_ns > s->greatest_ns)
+		s->greatest_ns = span->begin_ns;
+	s->spans++;
+}
+
 int span_append(struct store *s, const struct received_span *span, struct error *e)
 {
 	const struct told told = told_of(span);
@@ -52,6 +63,8 @@ int span_append(struct store *s, const struct received_span *span, struct error 
 	err = operation_add(s, span, &operation, e);
 	err = err ? err : texts_add(s, span, e);
 	err = err ? err : appending_add(&s->appending, span, &told, e);
+	if (!err)
+		span_count(s, span);
 	if (err || answer == KNOWN_UNSURE)
 		return err;
 	err = sums_update(s, span, &told, operation, answer == KNOWN_REPLACE ? &old : NULL);

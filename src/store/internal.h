@@ -8,15 +8,24 @@
 #include "base/map.h"
 #include "store/append.h"
 #include "store/database.h"
+#include "store/file.h"
 #include "store/known.h"
 #include "store/span_sums.h"
 #include "store/span_text.h"
 #include "store/store.h"
 
 struct store {
-	char *path;
+	char *dir;
+	struct store_options options;
 	struct database db;
-	pthread_rwlock_t opening; /* for reading: queries; for writing: store_reopen() */
+	/* for reading: queries; for writing: store_reopen(), and changes of `files` */
+	pthread_rwlock_t opening;
+	VEC(struct store_file) files; /* by number; spans go into the last one */
+	uint64_t end_ns, retain_ns;   /* when to look again, by the monotonic clock */
+	uint64_t lost_files, dropped_spans;
+	char lost_why[ERROR_TEXT_BYTES];
+	/* of what is appended, until it is committed */
+	uint64_t least_ns, greatest_ns, spans;
 	duckdb_connection writer; /* NULL after store_reopen() failed */
 	struct appending appending;
 	bool begun; /* a transaction of the writer */
@@ -57,6 +66,15 @@ static inline struct stored_text row_stored(const struct row *row, unsigned int 
 /* A copy in the pool that ends with NUL; NULL: no memory. */
 const char *text_keep(struct pool *pool, struct stored_text text);
 
+/* Lists the files in the directory; there is one at least. */
+int files_list(struct store *s, struct error *e);
+
+/* Attaches all files. The writer uses the last one. */
+int files_open(struct store *s, struct error *e);
+
+/* After a commit: begins the next file, and drops the oldest, if it is time. */
+void files_turn(struct store *s);
+
 /* Forgets the known texts, and reads the highest number again. */
 int texts_load(struct store *s, struct error *e);
 
@@ -89,10 +107,6 @@ int calls_append(struct store *s, struct error *e);
 
 /* Reads which spans came last. */
 int known_load(struct store *s, struct error *e);
-
-/* Runs a statement on a connection of its own, and frees it. */
-int statement_ask(struct store *store, struct statement *s, const struct row_taker *taker,
-		  struct error *e);
 
 /* Add a condition with one value, unless that is NULL or 0. */
 void text_condition(struct statement *s, const char *sql, const char *text);

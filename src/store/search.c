@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A search as a value becomes SQL. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -10,22 +11,6 @@
 #define TAG_FOUND                                                                                  \
 	" OR contains(attributes, ?) OR resource IN (SELECT id FROM texts WHERE contains(text, "   \
 	"?))"
-
-void text_condition(struct statement *s, const char *sql, const char *text)
-{
-	if (!text)
-		return;
-	statement_add(s, sql);
-	statement_bind_text(s, text, strlen(text));
-}
-
-void number_condition(struct statement *s, const char *sql, uint64_t number)
-{
-	if (!number)
-		return;
-	statement_add(s, sql);
-	statement_bind_number(s, number);
-}
 
 static int bytes_append(void *arg, const char *data, size_t bytes)
 {
@@ -254,11 +239,55 @@ static int conditions_build(struct statement *s, const struct store_query *q, st
 	return err;
 }
 
+static void causes_build(struct statement *s, const struct store_query *q)
+{
+	for (size_t i = 0; i < q->causes_count; i++) {
+		const struct store_cause *cause = &q->causes[i];
+		const char *part = split_part_name(cause->part);
+		const char *begin = q->is_loose ? " AND bool_or(true" : " AND (true";
+
+		statement_add(s, begin);
+		if (cause->from_ns) {
+			statement_add(s, " AND ");
+			statement_add(s, part);
+			number_condition(s, "_ns >= ?", cause->from_ns);
+		}
+		if (cause->to_ns) {
+			statement_add(s, " AND ");
+			statement_add(s, part);
+			number_condition(s, "_ns <= ?", cause->to_ns);
+		}
+		statement_add(s, ")");
+	}
+}
+
+static void key_add(struct statement *s, const struct store_query *q)
+{
+	if (q->sort == STORE_SORT_PART) {
+		statement_add(s, split_part_name(q->sort_part));
+		statement_add(s, "_ns");
+	} else {
+		statement_add(s, q->sort == STORE_SORT_DURATION ? "duration_ns" : "begin_ns");
+	}
+}
+
+static void after_add(struct statement *s, const struct store_mark *after)
+{
+	if (!after)
+		return;
+	statement_add(s, " AND (value < ? OR (value = ? AND trace > ?))");
+	statement_bind_number(s, after->value);
+	statement_bind_number(s, after->value);
+	statement_bind_id(s, after->id);
+}
+
 int search_build(struct statement *s, const struct store_query *q, struct pool *pool)
 {
 	int err;
 
-	statement_add(s, "SELECT trace FROM spans WHERE true");
+	statement_add(s, "SELECT trace, max(");
+	key_add(s, q);
+	statement_add(s, ") AS value FROM spans WHERE true");
 	text_condition(s, q->is_loose ? " AND lower(service) = lower(?)" : " AND service = ?",
 		       q->service);
 	number_condition(s, " AND begin_ns >= ?", q->begin_from_ns);
@@ -266,9 +295,139 @@ int search_build(struct statement *s, const struct store_query *q, struct pool *
 	if (q->is_loose)
 		statement_add(s, " GROUP BY trace HAVING true");
 	err = conditions_build(s, q, pool);
+	causes_build(s, q);
 	if (!q->is_loose)
-		statement_add(s, " GROUP BY trace");
-	statement_add(s, " ORDER BY max(begin_ns) DESC, trace LIMIT ?");
+		statement_add(s, " GROUP BY trace HAVING true");
+	after_add(s, q->after);
+	statement_add(s, " ORDER BY value DESC, trace LIMIT ?");
 	statement_bind_number(s, q->limit);
+	return err;
+}
+
+/* Traces of all files that were looked at. */
+struct searching {
+	const struct store_query *query;
+	struct store_marks *out;
+	size_t before; /* that were in `out` */
+};
+
+static int mark_take(void *arg, const struct row *row)
+{
+	struct searching *s = arg;
+	struct store_mark mark = {row_number(row, 1), row_id(row, 0)};
+
+	return vec_push(s->out, mark);
+}
+
+static int mark_compare(const void *a, const void *b)
+{
+	const struct store_mark *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	if (x->id.high != y->id.high)
+		return x->id.high > y->id.high ? 1 : -1;
+	return (x->id.low > y->id.low) - (x->id.low < y->id.low);
+}
+
+/* Sorts what was found, leaves each trace once, and no more than asked for. */
+static int marks_settle(struct searching *s)
+{
+	struct store_marks *out = s->out;
+	struct bytes_map seen = {0};
+	size_t kept = s->before;
+	int err = 0;
+
+	if (out->count > s->before)
+		qsort(out->data + s->before, out->count - s->before, sizeof(*out->data),
+		      mark_compare);
+	for (size_t i = s->before; i < out->count && kept - s->before < s->query->limit && !err;
+	     i++) {
+		struct store_mark mark = out->data[i];
+
+		if (bytes_map_get(&seen, &mark.id, sizeof(mark.id)))
+			continue;
+		err = bytes_map_put(&seen, &mark.id, sizeof(mark.id), PRESENT);
+		out->data[kept++] = mark;
+	}
+	out->count = kept;
+	bytes_map_free(&seen);
+	return err;
+}
+
+static int file_search(struct searching *searching, const struct asking *a,
+		       const struct store_file *f, struct error *e)
+{
+	const struct row_taker taker = {mark_take, searching, 2};
+	struct statement s = {0};
+	struct pool pool = {0};
+	int err = search_build(&s, searching->query, &pool);
+
+	if (err)
+		error_set(e, err, "cannot search");
+	err = err ? err : store_file_use(f, &a->store->db, a->connection, e);
+	err = err ? err : statement_run(&a->store->db, a->connection, &s, &taker, e);
+	statement_free(&s);
+	pool_free(&pool);
+	err = err ? err : marks_settle(searching);
+	return err;
+}
+
+static bool file_is_in(const struct store_file *f, const struct store_query *q)
+{
+	uint64_t least_ns = __atomic_load_n(&f->least_ns, __ATOMIC_RELAXED);
+	uint64_t greatest_ns = __atomic_load_n(&f->greatest_ns, __ATOMIC_RELAXED);
+
+	return !f->is_lost && least_ns <= greatest_ns && q->begin_from_ns <= greatest_ns &&
+	       (!q->begin_to_ns || q->begin_to_ns >= least_ns);
+}
+
+/* Whether no span of the files before `end` can be among those that are asked for. */
+static bool is_done(const struct searching *searching, const struct store *s, size_t end)
+{
+	size_t limit = searching->query->limit, count = searching->out->count - searching->before;
+
+	if (!limit || searching->query->sort != STORE_SORT_TIME || count < limit)
+		return !limit;
+	for (size_t i = 0; i < end; i++) {
+		if (s->files.data[i].greatest_ns >=
+		    searching->out->data[searching->out->count - 1].value)
+			return false;
+	}
+	return true;
+}
+
+int store_search_marks(struct store *s, const struct store_query *query, struct store_marks *out,
+		       struct error *e)
+{
+	struct searching searching = {.query = query, .out = out, .before = out->count};
+	struct asking asking;
+	int err = asking_begin(&asking, s, e);
+
+	for (size_t i = s->files.count; i-- && !err && !is_done(&searching, s, i + 1);) {
+		if (file_is_in(&s->files.data[i], query))
+			err = file_search(&searching, &asking, &s->files.data[i], e);
+	}
+	asking_end(&asking);
+	if (err)
+		out->count = searching.before;
+	return err;
+}
+
+int store_search(struct store *s, const struct store_query *query, struct store_ids *out,
+		 struct error *e)
+{
+	struct store_marks marks = {0};
+	size_t before = out->count;
+	int err = store_search_marks(s, query, &marks, e);
+
+	for (size_t i = 0; i < marks.count && !err; i++) {
+		err = vec_push(out, marks.data[i].id);
+		if (err)
+			error_set(e, err, "cannot search");
+	}
+	if (err)
+		out->count = before;
+	vec_free(&marks);
 	return err;
 }

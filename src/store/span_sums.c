@@ -11,6 +11,7 @@ static const int types[] = {DUCKDB_UBIGINT,  DUCKDB_UBIGINT, DUCKDB_UBIGINT, DUC
 			    DUCKDB_UBIGINT,  DUCKDB_BLOB};
 #define COLUMNS (sizeof(types) / sizeof(*types))
 static const struct table fresh_table = {"sums_fresh", types, COLUMNS};
+static const struct table minutes_table = {"sums_minutes", types, COLUMNS};
 static const struct table folded_table = {"sums", types, COLUMNS};
 
 /* Steps since 1970 take 31 bits, numbers of operations fewer than 24. */
@@ -120,7 +121,7 @@ static int row_write(struct span_sums *s, struct filler *r, const struct span_su
 	if (s->text.failed)
 		return error_set(e, ENOMEM, "cannot store sums");
 	filler_number(r, 0, sum->begin_ns);
-	filler_number(r, 1, STORE_SUMS_STEP_NS);
+	filler_number(r, 1, r->table == &minutes_table ? SUMS_MINUTE_NS : STORE_SUMS_STEP_NS);
 	filler_number(r, 2, sum->operation);
 	filler_small(r, 3, sum->is_error);
 	filler_small(r, 4, sum->part);
@@ -182,10 +183,9 @@ void span_sums_abandoned(struct span_sums *s)
 	s->folding = false;
 }
 
-static int row_take(void *arg, const struct row *row)
+static int row_add(struct map *m, const struct row *row, uint64_t step_ns)
 {
-	struct span_sums *s = arg;
-	struct span_sum sum = {.begin_ns = row_number(row, 0),
+	struct span_sum sum = {.begin_ns = row_number(row, 0) - row_number(row, 0) % step_ns,
 			       .operation = row_number(row, 2),
 			       .is_error = row_small(row, 3),
 			       .part = row_small(row, 4),
@@ -197,8 +197,36 @@ static int row_take(void *arg, const struct row *row)
 	const char *buckets = row_text(row, 9, &bytes);
 	int err = durations_get(buckets, bytes, &sum.durations);
 
-	err = err ? err : sum_merge(&s->unfolded, &sum);
+	err = err ? err : sum_merge(m, &sum);
 	durations_free(&sum.durations);
+	return err;
+}
+
+static int row_take(void *arg, const struct row *row)
+{
+	struct span_sums *s = arg;
+
+	return row_add(&s->unfolded, row, STORE_SUMS_STEP_NS);
+}
+
+static int minute_take(void *arg, const struct row *row)
+{
+	return row_add(arg, row, SUMS_MINUTE_NS);
+}
+
+int span_sums_minutes(struct span_sums *s, struct database *db, duckdb_connection writer,
+		      struct error *e)
+{
+	struct map minutes = {0};
+	const struct row_taker taker = {minute_take, &minutes, COLUMNS};
+	struct filler filler = {0};
+	int err = sql_run(db, writer, "SELECT " SUMS_COLUMNS " FROM sums", &taker, e);
+
+	err = err ? err : filler_begin(&filler, db, writer, &minutes_table, e);
+	err = err ? err : map_write(s, &minutes, &filler, e);
+	err = err ? err : filler_flush(&filler, e);
+	filler_end(&filler);
+	map_drop(&minutes);
 	return err;
 }
 

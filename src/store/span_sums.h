@@ -5,7 +5,8 @@
  * A row is a change: all rows of the same time, operation, error and part are added to each other.
  * Each commit writes its changes into `sums_fresh`. Every ten seconds they are added up in memory,
  * written into `sums`, and deleted from `sums_fresh`. So the rows of an hour are few, and a crash
- * loses none of them.
+ * loses none of them. A complete file has the same in steps of a minute, for long ranges, in
+ * `sums_minutes`.
  */
 #ifndef STORE_SPAN_SUMS_H
 #define STORE_SPAN_SUMS_H
@@ -16,6 +17,7 @@
 #include "store/store.h"
 #include "store/told.h"
 
+#define SUMS_MINUTE_NS UINT64_C(60000000000)
 #define SUMS_DURATION 255 /* the part that stands for all of the duration */
 #define SUMS_TABLE(name)                                                                           \
 	"CREATE TABLE IF NOT EXISTS " name "(begin_ns UBIGINT NOT NULL, step_ns UBIGINT NOT NULL," \
@@ -52,6 +54,10 @@ int span_sums_add(struct span_sums *s, const struct received_span *span, const s
 /* Writes the changes in the transaction of the writer. */
 int span_sums_write(struct span_sums *s, struct database *db, duckdb_connection writer,
 		    struct error *e);
+
+/* Writes sums of minutes of all that the file has. The transaction wrote its changes. */
+int span_sums_minutes(struct span_sums *s, struct database *db, duckdb_connection writer,
+		      struct error *e);
 
 /* The transaction was committed, or it was abandoned. */
 void span_sums_committed(struct span_sums *s);

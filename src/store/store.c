@@ -8,86 +8,46 @@
 
 #include "store/internal.h"
 
-#define SCHEMA_VERSION 3
-#define OLDEST_VERSION 2 /* that is opened */
+#define PERIOD_NS UINT64_C(3600000000000)
+#define SPANS_MAX UINT64_C(8000000)
 
-#define P(part, value, what) ", " #part "_ns UBIGINT NOT NULL"
-static const char *const schema[] = {
-	"CREATE TABLE IF NOT EXISTS spans(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
-	" parent UBIGINT NOT NULL, begin_ns UBIGINT NOT NULL, duration_ns UBIGINT NOT NULL,"
-	" service VARCHAR NOT NULL, name VARCHAR NOT NULL, kind UTINYINT NOT NULL,"
-	" status UTINYINT NOT NULL, attributes VARCHAR USING COMPRESSION zstd NOT NULL,"
-	" resource UBIGINT NOT NULL, scope UBIGINT NOT NULL, rest VARCHAR NOT NULL,"
-	" version UBIGINT NOT NULL" SPLIT_PARTS(P) ")",
-	"CREATE TABLE IF NOT EXISTS texts(id UBIGINT NOT NULL, text VARCHAR NOT NULL)",
-	"CREATE TABLE IF NOT EXISTS operations(service VARCHAR NOT NULL, name VARCHAR NOT NULL,"
-	" kind UTINYINT NOT NULL, id UBIGINT)",
-	SUMS_TABLE("sums"),
-	SUMS_TABLE("sums_fresh"),
-	"CREATE TABLE IF NOT EXISTS progress(version UBIGINT NOT NULL, position UBIGINT NOT NULL)",
-	"INSERT INTO progress SELECT 3, 0 WHERE NOT EXISTS (FROM progress)",
-};
-#undef P
-
-/* From version 2. */
-#define P(part, value, what) "ALTER TABLE spans ADD COLUMN " #part "_ns UBIGINT DEFAULT 0",
-static const char *const migration[] = {
-	"ALTER TABLE operations ADD COLUMN id UBIGINT",
-	"UPDATE operations SET id = rowid + 1",
-	"ALTER TABLE spans ADD COLUMN version UBIGINT DEFAULT 0",
-	SPLIT_PARTS(P) "UPDATE progress SET version = 3",
-};
-#undef P
-
-struct progress {
-	uint64_t version, position;
-};
-
-static int progress_take(void *arg, const struct row *row)
+/* DuckDB reaches files in the directory alone. */
+static int dir_allow(struct store *s, struct error *e)
 {
-	struct progress *progress = arg;
+	struct statement set = {0};
+	int err;
 
-	*progress = (struct progress){row_number(row, 0), row_number(row, 1)};
-	return 0;
+	statement_add(&set, "SET allowed_directories = [");
+	statement_add_quoted(&set, s->dir);
+	statement_add(&set, "]");
+	err = statement_run(&s->db, s->writer, &set, NULL, e);
+	statement_free(&set);
+	return err;
 }
 
-/* Runs statements in one transaction. */
-static int all_run(struct store *s, const char *const *statements, size_t count, struct error *e)
+/* Nothing is appended. */
+static void pending_begin(struct store *s)
 {
-	int err = sql_run(&s->db, s->writer, "BEGIN", NULL, e);
+	const struct store_file *f = &s->files.data[s->files.count - 1];
 
-	for (size_t i = 0; i < count && !err; i++)
-		err = sql_run(&s->db, s->writer, statements[i], NULL, e);
-	return err ? err : sql_run(&s->db, s->writer, "COMMIT", NULL, e);
-}
-
-static int progress_read(struct store *s, struct error *e)
-{
-	struct progress progress = {0};
-	const struct row_taker taker = {progress_take, &progress, 2};
-	int err = sql_run(&s->db, s->writer, "SELECT version, position FROM progress", &taker, e);
-
-	if (err)
-		return err;
-	if (progress.version > SCHEMA_VERSION)
-		return error_say(e, EPROTONOSUPPORT, "the store %s was written by a newer fathom",
-				 s->path);
-	if (progress.version < OLDEST_VERSION)
-		return error_say(e, EPROTONOSUPPORT,
-				 "the store %s was written by an older fathom: remove it", s->path);
-	__atomic_store_n(&s->position, progress.position, __ATOMIC_RELEASE);
-	if (progress.version == SCHEMA_VERSION)
-		return 0;
-	return all_run(s, migration, sizeof(migration) / sizeof(*migration), e);
+	s->least_ns = f->least_ns;
+	s->greatest_ns = f->greatest_ns;
+	s->spans = f->spans;
 }
 
 static int writer_open(struct store *s, struct error *e)
 {
+	const struct store_file *newest;
 	int err = database_connect(&s->db, &s->writer, e);
 
-	err = err ? err : all_run(s, schema, sizeof(schema) / sizeof(*schema), e);
-	err = err ? err : progress_read(s, e);
-	err = err ? err : texts_load(s, e);
+	err = err ? err : dir_allow(s, e);
+	err = err ? err : files_open(s, e);
+	if (err)
+		return err;
+	newest = &s->files.data[s->files.count - 1];
+	__atomic_store_n(&s->position, newest->position, __ATOMIC_RELEASE);
+	pending_begin(s);
+	err = texts_load(s, e);
 	err = err ? err : span_sums_load(&s->sums, &s->db, s->writer, e);
 	return err ? err : operations_load(s, e);
 }
@@ -107,7 +67,7 @@ int store_reopen(struct store *s, struct error *e)
 
 	pthread_rwlock_wrlock(&s->opening);
 	writer_close(s);
-	err = database_reopen(s->path, &s->db, e);
+	err = database_reopen(DATABASE_ALL, &s->db, e);
 	err = err ? err : writer_open(s, e);
 	pthread_rwlock_unlock(&s->opening);
 	return err;
@@ -124,7 +84,7 @@ static void opening_init(struct store *s)
 	pthread_rwlockattr_destroy(&kind);
 }
 
-int store_open(const char *path, const char *library, struct store **out, struct error *e)
+int store_open(const struct store_options *options, struct store **out, struct error *e)
 {
 	struct store *s = calloc(1, sizeof(*s));
 	int err;
@@ -132,9 +92,16 @@ int store_open(const char *path, const char *library, struct store **out, struct
 	if (!s)
 		return error_set(e, ENOMEM, "cannot open the store");
 	opening_init(s);
-	s->path = strdup(path);
-	err = s->path ? database_open(path, library, &s->db, e)
-		      : error_set(e, ENOMEM, "cannot open the store");
+	s->options = *options;
+	s->options.dir = s->options.library = NULL;
+	if (!options->period_ns || options->period_ns > PERIOD_NS)
+		s->options.period_ns = PERIOD_NS;
+	if (!options->spans_max)
+		s->options.spans_max = SPANS_MAX;
+	s->dir = realpath(options->dir, NULL);
+	err = s->dir ? database_open(DATABASE_ALL, options->library, &s->db, e)
+		     : error_set(e, errno, "cannot open the store in %s", options->dir);
+	err = err ? err : files_list(s, e);
 	err = err ? err : writer_open(s, e);
 	err = err ? err : known_load(s, e);
 	if (err) {
@@ -158,7 +125,10 @@ void store_close(struct store *s)
 	bytes_map_free(&s->services);
 	bytes_map_free(&s->texts);
 	bytes_free(&s->text);
-	free(s->path);
+	for (size_t i = 0; i < s->files.count; i++)
+		store_file_free(&s->files.data[i]);
+	vec_free(&s->files);
+	free(s->dir);
 	free(s);
 }
 
@@ -197,26 +167,32 @@ size_t store_pending_bytes(const struct store *s)
 	return s->appending.filler.bytes;
 }
 
-static int progress_write(struct store *s, uint64_t position, struct error *e)
+/* The file as it is after the commit. */
+static struct store_file file_next(const struct store *s, uint64_t position)
 {
-	struct statement update = {0};
-	int err;
+	return (struct store_file){.position = position,
+				   .least_ns = s->least_ns,
+				   .greatest_ns = s->greatest_ns,
+				   .spans = s->spans};
+}
 
-	statement_add(&update, "UPDATE progress SET position = ?");
-	statement_bind_number(&update, position);
-	err = statement_run(&s->db, s->writer, &update, NULL, e);
-	statement_free(&update);
-	return err;
+static void file_update(struct store_file *f, const struct store_file *next)
+{
+	__atomic_store_n(&f->position, next->position, __ATOMIC_RELAXED);
+	__atomic_store_n(&f->least_ns, next->least_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&f->greatest_ns, next->greatest_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&f->spans, next->spans, __ATOMIC_RELAXED);
 }
 
 int store_commit(struct store *s, uint64_t position, struct error *e)
 {
 	int err = transaction_begin(s, e);
+	struct store_file next = file_next(s, position);
 
 	err = err ? err : calls_append(s, e);
 	err = err ? err : appending_flush(&s->appending, e);
 	err = err ? err : span_sums_write(&s->sums, &s->db, s->writer, e);
-	err = err ? err : progress_write(s, position, e);
+	err = err ? err : store_file_progress_write(&next, &s->db, s->writer, e);
 	err = err ? err : sql_run(&s->db, s->writer, "COMMIT", NULL, e);
 	if (err)
 		return err;
@@ -224,7 +200,9 @@ int store_commit(struct store *s, uint64_t position, struct error *e)
 	span_sums_committed(&s->sums);
 	known_committed(&s->known);
 	s->begun = false;
+	file_update(&s->files.data[s->files.count - 1], &next);
 	__atomic_store_n(&s->position, position, __ATOMIC_RELEASE);
+	files_turn(s);
 	return 0;
 }
 
@@ -235,6 +213,7 @@ void store_abandon(struct store *s)
 	appending_end(&s->appending);
 	span_sums_abandoned(&s->sums);
 	known_abandoned(&s->known);
+	pending_begin(s);
 	sql_run(&s->db, s->writer, "ROLLBACK", NULL, NULL);
 	s->begun = false;
 	texts_load(s, NULL);

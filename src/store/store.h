@@ -2,12 +2,17 @@
 /*
  * The store of received spans: batches in, and queries as values out.
  *
- * It is one file of DuckDB. Spans are appended and committed together with the position of the log
- * from which they came, so that each entry of the log is stored once, whenever the process dies.
- * One thread appends and commits. Queries are for all threads at the same time, and see what was
- * committed.
+ * It is a directory of files of DuckDB. Each has what was received in its period: an hour at most,
+ * or 8 million spans. Spans are appended to the newest file, and committed together with the
+ * position of the log from which they came, so that each entry of the log is stored once, whenever
+ * the process dies. Queries choose files by time, or by a filter of trace ids, and the oldest files
+ * are dropped. One thread appends and commits. Queries are for all threads at the same time, and
+ * see what was committed.
  *
- * The tables of schema version 3; texts in JSON are described in span_text.h:
+ *   spans-000001.duckdb, ...  the files, by their age
+ *   spans.duckdb              the only file of versions up to 3: the oldest one
+ *
+ * The tables of schema version 4; texts in JSON are described in span_text.h:
  *
  *   spans       trace, span, parent, begin_ns, duration_ns, service, name, kind, status,
  *               attributes, resource, scope, rest, version, and each part of the split: user_ns,
@@ -39,11 +44,20 @@
 
 struct store;
 
+struct store_options {
+	const char *dir;     /* of the files; it is there */
+	const char *library; /* DuckDB's; NULL: where it usually is */
+	uint64_t period_ns;  /* a file ends after this time; 0: an hour, which is the most */
+	uint64_t spans_max;  /* a file ends with so many spans; 0: 8 million */
+	uint64_t keep_ns;    /* a file is dropped when it ended before so long; 0: never */
+	uint64_t keep_bytes; /* the oldest files are dropped when all take more; 0: never */
+};
+
 /*
- * Opens the store in the file `path`, or makes it. `library`: DuckDB's, NULL: where it usually is.
- * -ENOENT if there is no such library; -EPROTONOSUPPORT if the file is of a newer version.
+ * Opens the store, or makes it. A file that is damaged is left out, and counted.
+ * -ENOENT if there is no such library; -EPROTONOSUPPORT if the newest file is of a newer version.
  */
-int store_open(const char *path, const char *library, struct store **out, struct error *e);
+int store_open(const struct store_options *options, struct store **out, struct error *e);
 void store_close(struct store *s);
 
 /* The position of the log up to which everything is stored. */
@@ -68,11 +82,29 @@ int store_commit(struct store *s, uint64_t position, struct error *e);
 void store_abandon(struct store *s);
 
 /*
- * Opens the file again, without what was not committed. DuckDB needs this after a failure to write,
- * such as on a full disk, even if there is room again. On failure try again later; until then
- * everything fails. For the thread that appends.
+ * Opens the files again, without what was not committed. DuckDB needs this after a failure to
+ * write, such as on a full disk, even if there is room again. On failure try again later; until
+ * then everything fails. For the thread that appends.
  */
 int store_reopen(struct store *s, struct error *e);
+
+/* A condition on a part of the split of a span. */
+struct store_cause {
+	enum split_part part;
+	uint64_t from_ns, to_ns; /* 0: no bound; a span without a split has none of the part */
+};
+
+enum store_sort {
+	STORE_SORT_TIME, /* of the begin */
+	STORE_SORT_DURATION,
+	STORE_SORT_PART,
+};
+
+/* The place of a trace in the order of a search. */
+struct store_mark {
+	uint64_t value; /* of the key of the order */
+	struct trace_id id;
+};
 
 /* Which traces are asked for: those with a span that meets all conditions. */
 struct store_query {
@@ -92,7 +124,13 @@ struct store_query {
 	 * be met by another span of the service.
 	 */
 	bool is_loose;
-	size_t limit; /* of traces, newest first */
+	const struct store_cause *causes; /* conditions of a span */
+	size_t causes_count;
+	/* Which traces come first: those with the greatest value in a span that was found. */
+	enum store_sort sort;
+	enum split_part sort_part;	/* of STORE_SORT_PART */
+	size_t limit;			/* of traces */
+	const struct store_mark *after; /* traces behind it; NULL: the first ones */
 };
 
 struct store_ids {
@@ -104,6 +142,16 @@ struct store_ids {
 /* Appends the ids of the traces. */
 int store_search(struct store *s, const struct store_query *query, struct store_ids *out,
 		 struct error *e);
+
+struct store_marks {
+	struct store_mark *data;
+	size_t count;
+	size_t capacity;
+};
+
+/* The same with their places: the last one is `after` of the search that goes on. */
+int store_search_marks(struct store *s, const struct store_query *query, struct store_marks *out,
+		       struct error *e);
 
 /*
  * Appends all spans of the traces, by their begin; one that was sent twice once. Spans are told
@@ -204,9 +252,12 @@ int store_edges(struct store *s, const struct store_range *range, struct pool *p
 
 struct store_counts {
 	uint64_t spans;
-	uint64_t bytes; /* of the file and its write-ahead log */
+	uint64_t bytes; /* of the files and their write-ahead logs */
+	uint64_t files;
+	uint64_t lost_files; /* that are left out, since they are damaged */
 	/* since opening: */
 	uint64_t unlisted_spans; /* whose operation is not in the lists */
+	uint64_t dropped;	 /* spans in files that were dropped */
 	uint64_t repeats;	 /* that were passed over */
 	uint64_t replaced;	 /* spans of which a higher version came */
 };

@@ -6,6 +6,8 @@
 
 #include "store/internal.h"
 
+#define MINUTES_RANGE_NS UINT64_C(7200000000000) /* of which minutes are fine enough */
+
 struct summing {
 	const struct store_sums_query *query;
 	struct pool *pool;
@@ -136,25 +138,72 @@ static int row_take(void *arg, const struct row *row)
 	return durations_get(buckets, bytes, &sum->durations);
 }
 
-static int rows_ask(struct store *store, struct summing *summing, struct error *e)
+/* Whether minutes are fine enough for the range and the step of a query. */
+static bool minutes_do(const struct store_sums_query *q)
+{
+	uint64_t range_ns = q->to_ns > q->from_ns ? q->to_ns - q->from_ns : UINT64_MAX;
+
+	if (q->by & STORE_BY_TIME && (!q->step_ns || q->step_ns % SUMS_MINUTE_NS))
+		return false;
+	return range_ns > MINUTES_RANGE_NS;
+}
+
+static void conditions_add(struct statement *s, const struct store_sums_query *q)
+{
+	text_condition(s, " AND service = ?", q->service);
+	text_condition(s, " AND name = ?", q->operation);
+	statement_add(s, q->kind >= 0 ? " AND kind = ?" : " AND kind <> ?");
+	statement_bind_number(s, q->kind >= 0 ? (uint64_t)q->kind : KIND_EDGE);
+	if (q->from_ns) {
+		statement_add(s, " AND begin_ns >= ? - ? % step_ns");
+		statement_bind_number(s, q->from_ns);
+		statement_bind_number(s, q->from_ns);
+	}
+	number_condition(s, " AND begin_ns < ?", q->to_ns);
+}
+
+static int file_ask(struct summing *summing, const struct asking *a, const struct store_file *f,
+		    struct error *e)
 {
 	const struct store_sums_query *q = summing->query;
 	const struct row_taker taker = {row_take, summing, COLUMNS};
 	struct statement s = {0};
+	int err = store_file_use(f, &a->store->db, a->connection, e);
 
-	statement_add(&s, "SELECT " SUMS_COLUMNS ", service, name, kind FROM (FROM sums UNION ALL"
-			  " FROM sums_fresh) JOIN operations ON operation = id WHERE true");
-	text_condition(&s, " AND service = ?", q->service);
-	text_condition(&s, " AND name = ?", q->operation);
-	statement_add(&s, q->kind >= 0 ? " AND kind = ?" : " AND kind <> ?");
-	statement_bind_number(&s, q->kind >= 0 ? (uint64_t)q->kind : KIND_EDGE);
-	if (q->from_ns) {
-		statement_add(&s, " AND begin_ns >= ? - ? % step_ns");
-		statement_bind_number(&s, q->from_ns);
-		statement_bind_number(&s, q->from_ns);
+	statement_add(&s, "SELECT " SUMS_COLUMNS ", service, name, kind FROM (");
+	statement_add(&s, f->has_minutes && minutes_do(q) ? "FROM sums_minutes"
+							  : "FROM sums UNION ALL FROM sums_fresh");
+	statement_add(&s, ") JOIN operations ON operation = id WHERE true");
+	conditions_add(&s, q);
+	err = err ? err : statement_run(&a->store->db, a->connection, &s, &taker, e);
+	statement_free(&s);
+	return err;
+}
+
+/* Whether sums of the file can be in the range, which is rounded out by up to a minute. */
+static bool file_is_in(const struct store_file *f, const struct store_sums_query *q)
+{
+	uint64_t least_ns = __atomic_load_n(&f->least_ns, __ATOMIC_RELAXED);
+	uint64_t greatest_ns = __atomic_load_n(&f->greatest_ns, __ATOMIC_RELAXED);
+
+	if (f->is_lost || least_ns > greatest_ns)
+		return false;
+	if (q->to_ns && q->to_ns <= least_ns - least_ns % SUMS_MINUTE_NS)
+		return false;
+	return q->from_ns <= greatest_ns || q->from_ns - greatest_ns <= SUMS_MINUTE_NS;
+}
+
+static int rows_ask(struct store *s, struct summing *summing, struct error *e)
+{
+	struct asking asking;
+	int err = asking_begin(&asking, s, e);
+
+	for (size_t i = 0; i < s->files.count && !err; i++) {
+		if (file_is_in(&s->files.data[i], summing->query))
+			err = file_ask(summing, &asking, &s->files.data[i], e);
 	}
-	number_condition(&s, " AND begin_ns < ?", q->to_ns);
-	return statement_ask(store, &s, &taker, e);
+	asking_end(&asking);
+	return err;
 }
 
 static int sum_compare(const void *a, const void *b)

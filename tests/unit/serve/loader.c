@@ -46,13 +46,11 @@ static struct store *store_make(void)
 {
 	struct error e = {0};
 	struct store *store = NULL;
-	char path[100];
 	int err;
 
 	snprintf(dir_name, sizeof(dir_name), "/tmp/fathom-loader-XXXXXX");
 	CHECK(mkdtemp(dir_name));
-	snprintf(path, sizeof(path), "%s/spans.duckdb", dir_name);
-	err = store_open(path, NULL, &store, &e);
+	err = store_open(&(struct store_options){.dir = dir_name}, &store, &e);
 	if (err == -ENOENT) {
 		rmdir(dir_name);
 		SKIP("%.200s", e.text);

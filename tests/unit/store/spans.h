@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_STORE_SPANS_H
 #define TESTS_UNIT_STORE_SPANS_H
 
+#include <dirent.h>
 #include <errno.h>
 
 #include "store/store.h"
@@ -15,15 +16,18 @@ static inline const char *store_path(void)
 {
 	static char path[120];
 
-	snprintf(path, sizeof(path), "%s/spans.duckdb", dir_name);
+	snprintf(path, sizeof(path), "%s/spans-000001.duckdb", dir_name);
 	return path;
 }
+
+/* What each store is opened with. */
+static struct store_options store_options = {.dir = dir_name};
 
 static inline struct store *reopen(void)
 {
 	struct error e = {0};
 	struct store *s = NULL;
-	int err = store_open(store_path(), NULL, &s, &e);
+	int err = store_open(&store_options, &s, &e);
 
 	if (err == -ENOENT)
 		SKIP("%.200s", e.text);
@@ -32,24 +36,32 @@ static inline struct store *reopen(void)
 	return s;
 }
 
+/* Removes all files of the directory. */
+static inline void dir_clear(void)
+{
+	DIR *dir = opendir(dir_name);
+	struct dirent *entry;
+
+	CHECK(dir != NULL);
+	while ((entry = readdir(dir)))
+		unlinkat(dirfd(dir), entry->d_name, 0);
+	closedir(dir);
+}
+
 static inline struct store *open_empty(void)
 {
-	char wal[160];
-
 	if (!dir_name[0]) {
 		snprintf(dir_name, sizeof(dir_name), "/tmp/fathom-store-XXXXXX");
 		CHECK(mkdtemp(dir_name));
 	}
-	snprintf(wal, sizeof(wal), "%s.wal", store_path());
-	unlink(wal);
-	unlink(store_path());
+	dir_clear();
 	return reopen();
 }
 
 static inline void drop(struct store *s)
 {
 	store_close(s);
-	unlink(store_path());
+	dir_clear();
 	rmdir(dir_name);
 	dir_name[0] = '\0';
 }

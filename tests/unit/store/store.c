@@ -56,7 +56,7 @@ static void child_run(void)
 {
 	struct store *s = NULL;
 
-	if (store_open(store_path(), NULL, &s, NULL))
+	if (store_open(&store_options, &s, NULL))
 		_exit(1);
 	for (uint64_t i = 0; i < 5000; i++) {
 		struct received_span span = make(i, 1, "a");
@@ -545,10 +545,10 @@ TEST(a_store_of_a_newer_version_is_refused)
 	store_close(s);
 	CHECK_EQ(database_open(store_path(), NULL, &db, NULL), 0);
 	CHECK_EQ(database_connect(&db, &connection, NULL), 0);
-	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 4", NULL, &e), 0);
+	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 5", NULL, &e), 0);
 	db.api.disconnect(&connection);
 	database_close(&db);
-	CHECK_EQ(store_open(store_path(), NULL, &s, &e), -EPROTONOSUPPORT);
+	CHECK_EQ(store_open(&store_options, &s, &e), -EPROTONOSUPPORT);
 	CHECK(strstr(e.text, "newer"));
 	drop(NULL);
 }
@@ -567,7 +567,10 @@ static void old_file_make(void)
 	struct database db;
 	duckdb_connection connection;
 
-	CHECK_EQ(database_open(store_path(), NULL, &db, NULL), 0);
+	char path[120];
+
+	snprintf(path, sizeof(path), "%s/spans.duckdb", dir_name);
+	CHECK_EQ(database_open(path, NULL, &db, NULL), 0);
 	CHECK_EQ(database_connect(&db, &connection, NULL), 0);
 	old_run(&db, connection,
 		"CREATE TABLE spans(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
@@ -625,7 +628,9 @@ TEST(a_missing_library_is_one_clear_line)
 	struct store *s = NULL;
 	struct error e = {0};
 
-	CHECK_EQ(store_open("/nowhere/x", "/nowhere/libduckdb.so", &s, &e), -ENOENT);
+	CHECK_EQ(store_open(&(struct store_options){.dir = "/", .library = "/nowhere/libduckdb.so"},
+			    &s, &e),
+		 -ENOENT);
 	CHECK(strstr(e.text, "/nowhere/libduckdb.so"));
 	CHECK(!s);
 }

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "store/span_sums.h"
+
+#define SCHEMA_VERSION 4
+#define OLDEST_VERSION 2 /* that is opened */
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+#define P(part, value, what) ", " #part "_ns UBIGINT NOT NULL"
+static const char *const schema[] = {
+	"CREATE TABLE IF NOT EXISTS spans(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
+	" parent UBIGINT NOT NULL, begin_ns UBIGINT NOT NULL, duration_ns UBIGINT NOT NULL,"
+	" service VARCHAR NOT NULL, name VARCHAR NOT NULL, kind UTINYINT NOT NULL,"
+	" status UTINYINT NOT NULL, attributes VARCHAR USING COMPRESSION zstd NOT NULL,"
+	" resource UBIGINT NOT NULL, scope UBIGINT NOT NULL, rest VARCHAR NOT NULL,"
+	" version UBIGINT NOT NULL" SPLIT_PARTS(P) ")",
+	"CREATE TABLE IF NOT EXISTS texts(id UBIGINT NOT NULL, text VARCHAR NOT NULL)",
+	"CREATE TABLE IF NOT EXISTS operations(service VARCHAR NOT NULL, name VARCHAR NOT NULL,"
+	" kind UTINYINT NOT NULL, id UBIGINT)",
+	SUMS_TABLE("sums"),
+	SUMS_TABLE("sums_fresh"),
+	SUMS_TABLE("sums_minutes"),
+	"CREATE TABLE IF NOT EXISTS filter(words BLOB NOT NULL)",
+	"CREATE TABLE IF NOT EXISTS progress(version UBIGINT NOT NULL, position UBIGINT NOT NULL,"
+	" created_ns UBIGINT, least_ns UBIGINT, greatest_ns UBIGINT, spans UBIGINT)",
+};
+#undef P
+
+#define P(part, value, what) "ALTER TABLE spans ADD COLUMN " #part "_ns UBIGINT DEFAULT 0",
+static const char *const from_2[] = {
+	"ALTER TABLE operations ADD COLUMN id UBIGINT", "UPDATE operations SET id = rowid + 1",
+	"ALTER TABLE spans ADD COLUMN version UBIGINT DEFAULT 0", SPLIT_PARTS(P)};
+#undef P
+static const char *const from_3[] = {
+	"ALTER TABLE progress ADD COLUMN created_ns UBIGINT DEFAULT 0",
+	"ALTER TABLE progress ADD COLUMN least_ns UBIGINT",
+	"ALTER TABLE progress ADD COLUMN greatest_ns UBIGINT",
+	"ALTER TABLE progress ADD COLUMN spans UBIGINT",
+	"UPDATE progress SET"
+	" least_ns = (SELECT coalesce(min(begin_ns), 18446744073709551615) FROM spans),"
+	" greatest_ns = (SELECT coalesce(max(begin_ns), 0) FROM spans),"
+	" spans = (SELECT count(*) FROM spans)",
+	"UPDATE progress SET version = 4",
+};
+
+void store_file_name(char name[FILE_NAME_BYTES], const struct store_file *f)
+{
+	snprintf(name, FILE_NAME_BYTES, "f%" PRIu64, f->number);
+}
+
+int store_file_use(const struct store_file *f, struct database *db, duckdb_connection connection,
+		   struct error *e)
+{
+	char sql[64];
+
+	snprintf(sql, sizeof(sql), "USE f%" PRIu64, f->number);
+	return sql_run(db, connection, sql, NULL, e);
+}
+
+static int number_take(void *arg, const struct row *row)
+{
+	*(uint64_t *)arg = row_number(row, 0);
+	return 0;
+}
+
+static int progress_take(void *arg, const struct row *row)
+{
+	struct store_file *f = arg;
+
+	__atomic_store_n(&f->position, row_number(row, 0), __ATOMIC_RELAXED);
+	__atomic_store_n(&f->created_ns, row_number(row, 1), __ATOMIC_RELAXED);
+	__atomic_store_n(&f->least_ns, row_number(row, 2), __ATOMIC_RELAXED);
+	__atomic_store_n(&f->greatest_ns, row_number(row, 3), __ATOMIC_RELAXED);
+	__atomic_store_n(&f->spans, row_number(row, 4), __ATOMIC_RELAXED);
+	f->has_minutes = row_number(row, 5);
+	return 0;
+}
+
+/* Runs statements in one transaction. */
+static int all_run(const char *const *statements, size_t count, struct database *db,
+		   duckdb_connection connection, struct error *e)
+{
+	int err = sql_run(db, connection, "BEGIN", NULL, e);
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = sql_run(db, connection, statements[i], NULL, e);
+	if (!err)
+		return sql_run(db, connection, "COMMIT", NULL, e);
+	sql_run(db, connection, "ROLLBACK", NULL, NULL);
+	return err;
+}
+
+/* The version of the schema, 0 in an empty file. */
+static int version_read(const struct store_file *f, struct database *db,
+			duckdb_connection connection, uint64_t *version, struct error *e)
+{
+	const struct row_taker taker = {number_take, version, 1};
+	int err;
+
+	*version = 0;
+	err = sql_run(db, connection,
+		      "SELECT count(*)::UBIGINT FROM duckdb_tables() WHERE table_name = 'progress'"
+		      " AND database_name = current_database()",
+		      &taker, e);
+	if (err || !*version)
+		return err;
+	*version = 0;
+	err = sql_run(db, connection, "SELECT version FROM progress", &taker, e);
+	if (!err && *version > SCHEMA_VERSION)
+		return error_say(e, EPROTONOSUPPORT, "the store %s was written by a newer fathom",
+				 f->path);
+	if (!err && *version && *version < OLDEST_VERSION)
+		return error_say(e, EPROTONOSUPPORT,
+				 "the store %s was written by an older fathom: remove it", f->path);
+	return err;
+}
+
+static int progress_read(struct store_file *f, struct database *db, duckdb_connection connection,
+			 struct error *e)
+{
+	const struct row_taker taker = {progress_take, f, 6};
+
+	return sql_run(db, connection,
+		       "SELECT position, created_ns, least_ns, greatest_ns, spans,"
+		       " (SELECT count(*)::UBIGINT FROM filter) FROM progress",
+		       &taker, e);
+}
+
+static int row_make(uint64_t position, struct database *db, duckdb_connection connection,
+		    struct error *e)
+{
+	struct statement insert = {0};
+	struct timespec now;
+	int err;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	statement_add(&insert, "INSERT INTO progress SELECT 4, ?, ?, ?, 0, 0 WHERE NOT EXISTS"
+			       " (FROM progress)");
+	statement_bind_number(&insert, position);
+	statement_bind_number(&insert, (uint64_t)now.tv_sec * 1000000000u);
+	statement_bind_number(&insert, UINT64_MAX);
+	err = statement_run(db, connection, &insert, NULL, e);
+	statement_free(&insert);
+	return err;
+}
+
+int store_file_schema(struct store_file *f, uint64_t position, struct database *db,
+		      duckdb_connection connection, struct error *e)
+{
+	uint64_t version;
+	int err = version_read(f, db, connection, &version, e);
+
+	if (!err && version != SCHEMA_VERSION)
+		err = all_run(schema, COUNT(schema), db, connection, e);
+	if (!err && version == 2)
+		err = all_run(from_2, COUNT(from_2), db, connection, e);
+	if (!err && version && version < SCHEMA_VERSION)
+		err = all_run(from_3, COUNT(from_3), db, connection, e);
+	err = err ? err : row_make(position, db, connection, e);
+	return err ? err : progress_read(f, db, connection, e);
+}
+
+int store_file_attach(struct store_file *f, bool is_written, struct database *db,
+		      duckdb_connection connection, struct error *e)
+{
+	struct statement s = {0};
+	char name[FILE_NAME_BYTES];
+	int err;
+
+	store_file_name(name, f);
+	statement_add(&s, "ATTACH ");
+	statement_add_quoted(&s, f->path);
+	statement_add(&s, " AS ");
+	statement_add(&s, name);
+	statement_add(&s, is_written ? " (STORAGE_VERSION 'latest')" : " (READ_ONLY)");
+	err = statement_run(db, connection, &s, NULL, e);
+	statement_free(&s);
+	if (err || is_written)
+		return err;
+	err = store_file_use(f, db, connection, e);
+	return err ? err : progress_read(f, db, connection, e);
+}
+
+int store_file_progress_write(const struct store_file *f, struct database *db,
+			      duckdb_connection connection, struct error *e)
+{
+	struct statement update = {0};
+	int err;
+
+	statement_add(&update, "UPDATE progress SET position = ?, least_ns = ?, greatest_ns = ?,"
+			       " spans = ?");
+	statement_bind_number(&update, f->position);
+	statement_bind_number(&update, f->least_ns);
+	statement_bind_number(&update, f->greatest_ns);
+	statement_bind_number(&update, f->spans);
+	err = statement_run(db, connection, &update, NULL, e);
+	statement_free(&update);
+	return err;
+}
+
+static int words_take(void *arg, const struct row *row)
+{
+	struct store_file *f = arg;
+	size_t bytes;
+	const char *words = row_text(row, 0, &bytes);
+
+	trace_filter_free(&f->filter);
+	return trace_filter_get(&f->filter, words, bytes);
+}
+
+static int trace_take(void *arg, const struct row *row)
+{
+	struct store_file *f = arg;
+
+	trace_filter_add(&f->filter, row_id(row, 0));
+	return 0;
+}
+
+int store_file_filter_load(struct store_file *f, struct database *db, duckdb_connection connection,
+			   struct error *e)
+{
+	const struct row_taker words = {words_take, f, 1}, traces = {trace_take, f, 1};
+	int err = f->filter.words ? 0
+				  : sql_run(db, connection, "SELECT words FROM filter", &words, e);
+
+	if (err || f->filter.words)
+		return err;
+	err = trace_filter_begin(&f->filter);
+	if (err)
+		return error_set(e, err, "cannot open the store");
+	return sql_run(db, connection, "SELECT DISTINCT trace FROM spans", &traces, e);
+}
+
+uint64_t store_file_bytes(const struct store_file *f)
+{
+	static const char *const ends[] = {"", ".wal"};
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		char path[4200];
+		struct stat st;
+
+		snprintf(path, sizeof(path), "%s%s", f->path, ends[i]);
+		if (stat(path, &st) == 0)
+			bytes += (uint64_t)st.st_blocks * 512;
+	}
+	return bytes;
+}
+
+int store_file_remove(const struct store_file *f)
+{
+	char wal[4200];
+
+	snprintf(wal, sizeof(wal), "%s.wal", f->path);
+	if (unlink(wal) && errno != ENOENT)
+		return -errno;
+	return unlink(f->path) && errno != ENOENT ? -errno : 0;
+}
+
+void store_file_free(struct store_file *f)
+{
+	trace_filter_free(&f->filter);
+	free(f->path);
+	*f = (struct store_file){0};
+}

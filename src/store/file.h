@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files of the store, each a database of DuckDB that is attached under the name fN.
+ *
+ * A file holds what was received in its period: the spans of a part of the log. All but the newest
+ * are opened for reading alone.
+ */
+#ifndef STORE_FILE_H
+#define STORE_FILE_H
+
+#include "store/database.h"
+#include "store/trace_filter.h"
+
+struct store_file {
+	uint64_t number; /* they grow; 0: spans.duckdb of an older version */
+	char *path;
+	bool is_lost;	  /* it cannot be opened */
+	bool has_minutes; /* it is complete, and has sums of minutes */
+	/* as the table progress has them; those of the newest file are read while they change */
+	uint64_t position;   /* of the log, up to which it has spans */
+	uint64_t created_ns; /* since 1970 */
+	uint64_t least_ns,
+		greatest_ns; /* begins of its spans; the least is above if there are none */
+	uint64_t spans;
+	struct trace_filter filter;
+};
+
+#define FILE_NAME_BYTES 32
+
+/* The name under which it is attached. */
+void store_file_name(char name[FILE_NAME_BYTES], const struct store_file *f);
+
+/* Unqualified names in statements of the connection are those of the file. */
+int store_file_use(const struct store_file *f, struct database *db, duckdb_connection connection,
+		   struct error *e);
+
+/* Attaches the file, which is made if `is_written`, and reads its progress. */
+int store_file_attach(struct store_file *f, bool is_written, struct database *db,
+		      duckdb_connection connection, struct error *e);
+
+/* Makes its schema, or brings it to this version. The connection uses the file. */
+int store_file_schema(struct store_file *f, uint64_t position, struct database *db,
+		      duckdb_connection connection, struct error *e);
+
+/* Writes the numbers of `f` into its table progress. The connection uses the file. */
+int store_file_progress_write(const struct store_file *f, struct database *db,
+			      duckdb_connection connection, struct error *e);
+
+/* Reads the filter, or makes it of the spans, unless it is there. The connection uses the file. */
+int store_file_filter_load(struct store_file *f, struct database *db, duckdb_connection connection,
+			   struct error *e);
+
+/* Bytes on the disk. */
+uint64_t store_file_bytes(const struct store_file *f);
+
+/* Removes it from the disk. 0 or a negative errno. */
+int store_file_remove(const struct store_file *f);
+
+void store_file_free(struct store_file *f);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <glob.h>
+#include <sys/stat.h>
+
+#include "tests/unit/store/spans.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static struct store_counts counts(struct store *s)
+{
+	struct store_counts counts;
+
+	CHECK_EQ(store_count(s, &counts, NULL), 0);
+	return counts;
+}
+
+/* A file for each 10 spans of the traces 1 to 100, which are a second apart. */
+static struct store *open_filled(void)
+{
+	struct store *s;
+
+	store_options.spans_max = 10;
+	s = open_empty();
+	for (uint64_t i = 1; i <= 100; i++) {
+		struct received_span span = make(i, 1, i % 2 ? "odd" : "even");
+
+		span.end_ns = span.begin_ns + (101 - i) * 1000000;
+		append(s, &span, 1);
+		if (i % 5 == 0)
+			commit(s, i);
+	}
+	return s;
+}
+
+static void close_filled(struct store *s)
+{
+	store_options = (struct store_options){.dir = dir_name};
+	drop(s);
+}
+
+static void search_is(struct store *s, struct store_query query, const uint64_t *wanted,
+		      size_t count)
+{
+	struct store_ids ids = {0};
+
+	query.kind = -1;
+	query.limit = query.limit ? query.limit : 200;
+	CHECK_EQ(store_search(s, &query, &ids, NULL), 0);
+	CHECK_EQ(ids.count, count);
+	for (size_t i = 0; i < count; i++)
+		CHECK_EQ(ids.data[i].low, wanted[i]);
+	vec_free(&ids);
+}
+
+static void filled_check(struct store *s)
+{
+	static const uint64_t newest[] = {100, 99, 98}, longest[] = {1, 2, 3};
+	static const uint64_t range[] = {31, 30, 29};
+	struct store_operations list = {0};
+	struct store_sums sums = {0};
+
+	CHECK_EQ(store_position(s), 100);
+	CHECK_EQ(counts(s).spans, 100);
+	CHECK_EQ(counts(s).files, 11);
+	for (uint64_t i = 1; i <= 100; i++)
+		CHECK_EQ(found(s, i), 1);
+	CHECK_EQ(found(s, 101), 0);
+	search_is(s, (struct store_query){.limit = 3}, newest, 3);
+	search_is(s, (struct store_query){.limit = 3, .sort = STORE_SORT_DURATION}, longest, 3);
+	search_is(s, (struct store_query){.begin_from_ns = 29 * SECOND, .begin_to_ns = 31 * SECOND},
+		  range, 3);
+	CHECK_EQ(store_list(s, NULL, &pool, &list, NULL), 0);
+	CHECK_EQ(list.count, 2);
+	vec_free(&list);
+	CHECK_EQ(store_sums(s, &(struct store_sums_query){.kind = -1}, &pool, &sums, NULL), 0);
+	CHECK_EQ(sums.count, 1);
+	CHECK_EQ(sums.data[0].count, 100);
+	CHECK_EQ(sums.data[0].total_ns, UINT64_C(5050000000));
+	store_sums_free(&sums);
+	CHECK_EQ(store_sums(s,
+			    &(struct store_sums_query){
+				    .kind = -1, .from_ns = 20 * SECOND, .to_ns = 40 * SECOND},
+			    &pool, &sums, NULL),
+		 0);
+	CHECK_EQ(sums.data[0].count, 20);
+	store_sums_free(&sums);
+}
+
+TEST(answers_are_those_of_all_files)
+{
+	struct store *s = open_filled();
+
+	filled_check(s);
+	store_close(s);
+	s = reopen();
+	filled_check(s);
+	close_filled(s);
+}
+
+TEST(a_late_span_is_found_with_its_trace)
+{
+	struct store *s = open_filled();
+	struct received_span late = make(7, 2, "late");
+
+	append(s, &late, 1);
+	commit(s, 101);
+	CHECK_EQ(found(s, 7), 2);
+	close_filled(s);
+}
+
+TEST(pages_follow_each_other)
+{
+	struct store *s = open_filled();
+	struct store_query query = {.kind = -1, .limit = 7, .sort = STORE_SORT_DURATION};
+	struct store_mark last;
+	uint64_t next = 1;
+
+	for (int page = 0; page < 15; page++) {
+		struct store_marks marks = {0};
+
+		CHECK_EQ(store_search_marks(s, &query, &marks, NULL), 0);
+		CHECK_EQ(marks.count, page < 14 ? 7 : 2);
+		for (size_t i = 0; i < marks.count; i++)
+			CHECK_EQ(marks.data[i].id.low, next++);
+		last = marks.data[marks.count - 1];
+		query.after = &last;
+		vec_free(&marks);
+	}
+	close_filled(s);
+}
+
+TEST(the_oldest_files_go_when_there_are_too_many_bytes)
+{
+	struct store *s = open_filled();
+	struct received_span span = make(200, 1, "a");
+	uint64_t bytes = counts(s).bytes;
+
+	store_close(s);
+	store_options.keep_bytes = bytes / 2;
+	s = reopen();
+	append(s, &span, 1);
+	commit(s, 102);
+	CHECK(counts(s).bytes <= bytes / 2);
+	CHECK(counts(s).files < 11);
+	CHECK(counts(s).dropped >= 50);
+	CHECK_EQ(counts(s).spans + counts(s).dropped, 101);
+	CHECK_EQ(found(s, 1), 0);
+	CHECK_EQ(found(s, 200), 1);
+	store_close(s);
+	s = reopen();
+	CHECK_EQ(store_position(s), 102);
+	CHECK_EQ(found(s, 200), 1);
+	close_filled(s);
+}
+
+TEST(old_files_go_after_a_time)
+{
+	struct store *s = open_filled();
+	struct received_span span = make(200, 1, "a");
+
+	store_close(s);
+	store_options.keep_ns = 1; /* all but the newest one ended before that */
+	s = reopen();
+	append(s, &span, 1);
+	commit(s, 102);
+	CHECK_EQ(counts(s).files, 1);
+	CHECK_EQ(counts(s).spans, 1);
+	close_filled(s);
+}
+
+static void file_damage(const char *name)
+{
+	char path[160];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir_name, name);
+	file = fopen(path, "r+");
+	CHECK(file != NULL);
+	CHECK_EQ(fseek(file, 4096, SEEK_SET), 0);
+	for (int i = 0; i < 8192; i++)
+		fputc(0x5a, file);
+	fclose(file);
+}
+
+TEST(a_damaged_file_is_left_out)
+{
+	struct store *s = open_filled();
+	struct received_span span = make(200, 1, "a");
+
+	store_close(s);
+	file_damage("spans-000003.duckdb"); /* traces 21 to 30 */
+	s = reopen();
+	CHECK_EQ(counts(s).lost_files, 1);
+	CHECK_EQ(found(s, 20), 1);
+	CHECK_EQ(found(s, 21), 0);
+	CHECK_EQ(found(s, 31), 1);
+	append(s, &span, 1);
+	commit(s, 200);
+	store_close(s);
+	file_damage("spans-000011.duckdb"); /* the newest */
+	s = reopen();
+	CHECK_EQ(counts(s).lost_files, 2);
+	CHECK_EQ(store_position(s), 100);
+	append(s, &span, 1);
+	commit(s, 201);
+	CHECK_EQ(found(s, 200), 1);
+	close_filled(s);
+}
+
+TEST(a_file_ends_after_its_period)
+{
+	struct received_span spans[] = {make(1, 1, "a"), make(2, 1, "a")};
+	struct store *s;
+
+	store_options.period_ns = 1;
+	s = open_empty();
+	append(s, spans, 1);
+	commit(s, 1);
+	append(s, spans + 1, 1);
+	commit(s, 2);
+	CHECK_EQ(counts(s).files, 3);
+	CHECK_EQ(found(s, 1), 1);
+	CHECK_EQ(found(s, 2), 1);
+	close_filled(s);
+}
+
+TEST_MAIN()
