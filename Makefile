@@ -76,7 +76,7 @@ clean: ## remove what was built
 
 ifneq ($(wildcard examples/thumbnailer/run),)
 .PHONY: run
-run: ## record the thumbnail server under load and show where its time went
+run: ## fathom up with the thumbnail server under load: live, or a report after RUN_SECONDS (30)
 	tools/install-packages build run
 	@$(MAKE) --no-print-directory build
 	examples/thumbnailer/run $(BUILD)

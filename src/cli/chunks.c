@@ -88,6 +88,7 @@ const struct command command_chunks = {
 	.examples = "  fathom chunks\n  fathom chunks --json /var/lib/fathom",
 	.options = chunks_option_table,
 	.options_bytes = sizeof(struct dir_options),
+	.takes_recordings = true,
 	.check = chunks_options_check,
 	.run = chunks_run,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
+#include "cli/up_dir.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -191,6 +192,8 @@ static int command_main(const struct command *command, char **argv)
 		return EXIT_FAILURE;
 	}
 	status = options_parse(table, argv, options, &operands, &e);
+	if (status == 0 && command->takes_recordings)
+		status = up_dir_recordings(&operands, &e);
 	if (status == 0)
 		status = command_check(command, options, &operands, &e);
 	if (status == OPTIONS_HELP) {

@@ -20,6 +20,8 @@ struct command {
 	const char *examples;	      /* lines, each indented by two spaces */
 	const struct option *options; /* NULL: none but --help */
 	size_t options_bytes;	      /* size of the struct that the options fill */
+	/* Operands are recordings: for the directory of a `fathom up`, its chunks are taken. */
+	bool takes_recordings;
 	/*
 	 * Checks what a table cannot: operands, options that exclude each other.
 	 * Returns -EINVAL with a message. May be NULL: operands are then refused.

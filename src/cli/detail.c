@@ -148,6 +148,7 @@ const struct command command_detail = {
 		    "  fathom detail /var/lib/fathom waits\n",
 	.options = detail_option_table,
 	.options_bytes = sizeof(struct detail_options),
+	.takes_recordings = true,
 	.check = detail_check,
 	.run = detail_run,
 };

@@ -120,6 +120,7 @@ const struct command command_map = {
 		    "  for c in fathom.data/0*; do fathom map $c -o ${c##*/}.partial; done\n",
 	.options = map_option_table,
 	.options_bytes = sizeof(struct map_options),
+	.takes_recordings = true,
 	.check = map_check,
 	.run = map_run,
 };

@@ -12,6 +12,7 @@
 void operands_free(struct operands *operands)
 {
 	free(operands->items);
+	option_list_free(&operands->made);
 	*operands = (struct operands){0};
 }
 

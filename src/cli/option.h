@@ -71,7 +71,8 @@ void option_list_free(struct option_list *list);
 struct operands {
 	char **items; /* owned array */
 	size_t count;
-	char **command; /* what follows "--", NULL-terminated; NULL: there was no "--" */
+	char **command;		 /* what follows "--", NULL-terminated; NULL: there was no "--" */
+	struct option_list made; /* texts of items that are not argv's */
 };
 
 void operands_free(struct operands *operands);

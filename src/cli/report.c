@@ -113,6 +113,7 @@ const struct command command_report = {
 		    "  fathom report --flame cpu.svg\n",
 	.options = report_option_table,
 	.options_bytes = sizeof(struct report_options),
+	.takes_recordings = true,
 	.check = report_options_check,
 	.run = report_run,
 	.release = report_options_release,

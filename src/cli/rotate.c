@@ -53,6 +53,7 @@ const struct command command_rotate = {
 	.examples = "  fathom rotate\n  fathom rotate /var/lib/fathom\n",
 	.options = seal_option_table,
 	.options_bytes = sizeof(struct dir_options),
+	.takes_recordings = true,
 	.check = dir_options_check,
 	.run = rotate_run,
 };

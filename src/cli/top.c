@@ -198,6 +198,7 @@ const struct command command_top = {
 		    "  fathom top --once --json | jq .by.process[0]\n",
 	.options = top_option_table,
 	.options_bytes = sizeof(struct top_options),
+	.takes_recordings = true,
 	.check = top_options_check,
 	.run = top_run,
 	.release = top_options_release,

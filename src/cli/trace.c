@@ -168,6 +168,7 @@ const struct command command_trace = {
 		    "  fathom trace 4bf92f3577b34da6a3ce929d0e0e4736 --json\n",
 	.options = trace_option_table,
 	.options_bytes = sizeof(struct trace_options),
+	.takes_recordings = true,
 	.check = trace_options_check,
 	.run = trace_run,
 	.release = trace_options_release,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/up_dir.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 const char *up_dir(const char *asked, char text[UP_DIR_BYTES])
@@ -21,4 +23,23 @@ const char *up_dir(const char *asked, char text[UP_DIR_BYTES])
 				 : ".",
 		 has_state ? "" : "/.local/state");
 	return text;
+}
+
+int up_dir_recordings(struct operands *operands, struct error *e)
+{
+	for (size_t i = 0; i < operands->count; i++) {
+		char path[UP_DIR_BYTES], *copy;
+		int n = snprintf(path, sizeof(path), "%s/chunks/.lock", operands->items[i]);
+
+		if (n >= (int)sizeof(path) || access(path, F_OK) != 0)
+			continue;
+		path[n - (int)strlen("/.lock")] = '\0';
+		copy = strdup(path);
+		if (!copy || vec_push(&operands->made, copy)) {
+			free(copy);
+			return error_set(e, ENOMEM, "cannot read the command line");
+		}
+		operands->items[i] = copy;
+	}
+	return 0;
 }

@@ -214,6 +214,15 @@ def a_received_span_is_kept_beside():
 
 
 @tests.add
+def report_takes_the_directory():
+    done = subprocess.run([FATHOM, "report", up.dir, "--by", "name", "--json"],
+                          capture_output=True, text=True)
+    equal(done.returncode, 0, f"fathom report: {done.stderr}")
+    rows = {row["key"]: row for row in json.loads(done.stdout)["rows"]}
+    check(rows["request"]["count"] >= 6, f"rows: {list(rows)}")
+
+
+@tests.add
 def only_capture_has_privileges():
     for name in ("map", "serve"):
         pid = up.pid(name)
@@ -305,13 +314,23 @@ def sigterm_ends_all_and_nothing_is_lost():
     until(up.records, "a chunk is sealed", 60)
 
 
+def lives(pid):
+    """Whether a thread of it runs: who waits for its parent to hear of its end does not."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+            told = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return "State:\tZ" not in told or "Threads:\t1\n" not in told
+
+
 @tests.add
 def sigkill_leaves_no_process_and_no_program():
     pids = [up.pid(name) for name in PARTS]
     check(all(pids), f"pids: {pids}")
     begin = time.monotonic()
     up.end(signal.SIGKILL)
-    until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "the parts are gone", 10)
+    until(lambda: not any(lives(pid) for pid in pids), "the parts are gone", 10)
     print(f"# gone after {time.monotonic() - begin:.2f} s")
     shop.end()
     return nothing_is_left_in_the_kernel(programs_before)

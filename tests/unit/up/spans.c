@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spans of the hand-over become spans of the store. */
+#include "up/spans.h"
+
+#include <string.h>
+
+#include "record/syscalls.h"
+#include "tests/unit/check.h"
+
+static const struct chunk_info chunk = {
+	.seq = 7, .host = "web-1", .clock = {.monotonic_ns = 1000, .unix_ns = 5000000}};
+
+static const struct context context = {
+	.trace = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
+	.span = {0xa1, 2, 3, 4, 5, 6, 7, 8}};
+
+/* A span of 100 ns, of which 60 ns are a wait for a lock. */
+static struct handed_span handed_make(const struct app_span *span, const struct partial *partial)
+{
+	struct handed_span handed = {.span = span,
+				     .partial = partial,
+				     .time = {.begin_ns = 2000, .end_ns = 2100, .threads = 1}};
+
+	handed.time.split.ns[SPLIT_user] = 40;
+	handed.time.split.ns[SPLIT_lock] = 60;
+	return handed;
+}
+
+static struct partial *partial_make(void)
+{
+	struct partial_options options = {0};
+	struct partial *p = partial_new(&options);
+
+	CHECK(p != NULL);
+	CHECK_EQ(partial_finish(p), 0);
+	return p;
+}
+
+static const struct attribute *found(const struct received_span *span, const char *key)
+{
+	for (size_t i = 0; i < span->attributes.count; i++) {
+		if (strcmp(span->attributes.data[i].key, key) == 0)
+			return &span->attributes.data[i];
+	}
+	return NULL;
+}
+
+static int64_t number(const struct received_span *span, const char *key)
+{
+	const struct attribute *a = found(span, key);
+
+	return a && a->type == VALUE_INTEGER ? a->integer : -1;
+}
+
+static const char *text(const struct received_span *span, const char *key)
+{
+	const struct attribute *a = found(span, key);
+
+	return a && a->type == VALUE_STRING ? a->string : "";
+}
+
+TEST(a_span_keeps_its_fields_and_gets_its_split)
+{
+	struct app_span span = {.ctx = context,
+				.begun = true,
+				.ended = true,
+				.kind = 1,
+				.status = 2,
+				.pid = 12,
+				.tid = 13,
+				.name = "GET /",
+				.message = "no luck"};
+	struct partial *p = partial_make();
+	const struct handed_span handed = handed_make(&span, p);
+	const struct received_span *got;
+	struct spans spans = {0};
+
+	spans_begin(&spans, &chunk);
+	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	CHECK_EQ(spans.batch.count, 1);
+	got = &spans.batch.data[0];
+	CHECK(got->trace.high == 0x0102030405060708u && got->trace.low == 0x090a0b0c0d0e0f10u);
+	CHECK(got->span_id == 0xa102030405060708u && got->parent_id == 0);
+	CHECK_EQ(got->begin_ns, 5001000);
+	CHECK_EQ(got->end_ns, 5001100);
+	CHECK_STR(got->name, "GET /");
+	CHECK_STR(got->status_text, "no luck");
+	CHECK_EQ(got->kind, RECEIVED_SERVER);
+	CHECK_EQ(got->status, RECEIVED_ERROR);
+	CHECK_EQ(number(got, "fathom.time.user_ns"), 40);
+	CHECK_EQ(number(got, "fathom.time.lock_ns"), 60);
+	CHECK(!found(got, "fathom.time.disk_ns"));
+	CHECK_EQ(number(got, "fathom.version"), 7);
+	CHECK_EQ(number(got, "thread.id"), 13);
+	CHECK(!found(got, "fathom.kind") && !found(got, "fathom.threads"));
+	CHECK_STR(got->resource->service, SERVICE_UNKNOWN);
+	spans_end(&spans);
+	partial_free(p);
+}
+
+TEST(a_span_of_which_only_the_context_was_seen_says_so)
+{
+	struct app_span span = {.ctx = context};
+	struct partial *p = partial_make();
+	struct handed_span handed = handed_make(&span, p);
+	struct spans spans = {0};
+
+	handed.time.begin_soft = handed.time.end_soft = true;
+	handed.time.threads = 2;
+	spans_begin(&spans, &chunk);
+	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	CHECK_STR(text(&spans.batch.data[0], "fathom.kind"), "context");
+	CHECK_STR(text(&spans.batch.data[0], "fathom.begin"), "soft");
+	CHECK_STR(text(&spans.batch.data[0], "fathom.end"), "soft");
+	CHECK_EQ(number(&spans.batch.data[0], "fathom.threads"), 2);
+	CHECK_STR(spans.batch.data[0].name, "a102030405060708");
+	spans_end(&spans);
+	partial_free(p);
+}
+
+TEST(a_span_that_goes_on_is_passed_over)
+{
+	struct app_span span = {.ctx = context, .begun = true};
+	struct partial *p = partial_make();
+	struct handed_span handed = handed_make(&span, p);
+	struct spans spans = {0};
+
+	handed.open = true;
+	spans_begin(&spans, &chunk);
+	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	CHECK_EQ(spans.batch.count, 0);
+	spans_end(&spans);
+	partial_free(p);
+}
+
+#define CALLS 20 /* more than there are rows */
+
+TEST(kernel_work_is_summed_up_in_rows_the_longest_first)
+{
+	struct app_span span = {.ctx = context, .begun = true, .ended = true, .name = "work"};
+	struct partial *p = partial_make();
+	struct handed_span handed = handed_make(&span, p);
+	struct kspan children[CALLS + 2] = {0};
+	const struct attribute *rows;
+	struct spans spans = {0};
+
+	for (u16 i = 0; i < CALLS; i++)
+		children[i] = (struct kspan){.kind = KSPAN_SYSCALL, .nr = i, .end_ns = 1};
+	for (u16 i = CALLS; i < CALLS + 2; i++)
+		children[i] = (struct kspan){.kind = KSPAN_WAIT, .part = SPLIT_lock, .end_ns = 30};
+	handed.children = children;
+	handed.children_count = CALLS + 2;
+	handed.more_count = 5;
+	handed.more_ns = 9;
+	spans_begin(&spans, &chunk);
+	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	rows = found(&spans.batch.data[0], "fathom.kernel");
+	CHECK(rows && rows->type == VALUE_ARRAY && rows->count == 16);
+	CHECK_STR(rows->items[0].items[0].string, "wait");
+	CHECK_STR(rows->items[0].items[1].string, "lock");
+	CHECK_EQ(rows->items[0].items[2].integer, 2);
+	CHECK_EQ(rows->items[0].items[3].integer, 60);
+	/* 20 calls of different names, of which 15 have a row */
+	CHECK_EQ(number(&spans.batch.data[0], "fathom.kernel.more_count"), 5 + 5);
+	CHECK_EQ(number(&spans.batch.data[0], "fathom.kernel.more_ns"), 9 + 5);
+	spans_end(&spans);
+	partial_free(p);
+}
+
+TEST(an_attribute_that_is_given_again_replaces_the_one_before)
+{
+	struct span_attribute attributes[] = {
+		{.text = "itemtea", .text_bytes = 7, .key_bytes = 4, .type = 0},
+		{.text = "item",
+		 .text_bytes = 4,
+		 .key_bytes = 4,
+		 .type = ATTRIBUTE_integer,
+		 .value = 3}};
+	struct app_span span = {.ctx = context, .begun = true, .ended = true, .name = "work"};
+	struct partial *p = partial_make();
+	struct handed_span handed = handed_make(&span, p);
+	struct spans spans = {0};
+
+	span.attributes.data = attributes;
+	span.attributes.count = 2;
+	spans_begin(&spans, &chunk);
+	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	CHECK_EQ(number(&spans.batch.data[0], "item"), 3);
+	/* a batch of the next chunk has nothing of this one */
+	spans_begin(&spans, &chunk);
+	CHECK_EQ(spans.batch.count, 0);
+	spans_end(&spans);
+	partial_free(p);
+}
+
+TEST_MAIN()
