@@ -211,7 +211,7 @@ static int traces_answer(struct query *q)
 }
 
 /* "endTs" and "lookback", in milliseconds. NULL, or what is wrong. */
-static const char *window_read(const struct query *q, struct store_query *search)
+static const char *window_read(const struct query *q, struct store_range *range)
 {
 	const uint64_t most = UINT64_MAX / 1000000 - 1;
 	const char *end = query_value(q, "endTs"), *lookback = query_value(q, "lookback");
@@ -221,42 +221,42 @@ static const char *window_read(const struct query *q, struct store_query *search
 		return "unable to parse param 'endTs': milliseconds since 1970";
 	if (lookback && !number_parse(lookback, most, &lookback_ms))
 		return "unable to parse param 'lookback': milliseconds";
-	search->begin_to_ns = end_ms * 1000000 + 999999;
+	range->to_ns = end_ms * 1000000 + 1000000;
 	if (lookback_ms < end_ms)
-		search->begin_from_ns = (end_ms - lookback_ms) * 1000000;
+		range->from_ns = (end_ms - lookback_ms) * 1000000;
 	return NULL;
 }
 
 static int dependencies_answer(struct query *q)
 {
-	struct store_query search = {.kind = -1, .limit = LINKED_TRACES_MAX};
-	const char *service = query_value(q, "service"), *wrong = window_read(q, &search);
-	service_links links = {0};
+	struct store_range range = {0};
+	const char *service = query_value(q, "service"), *wrong = window_read(q, &range);
+	struct store_sums edges = {0};
 	size_t count = 0;
 	struct json j;
 	int err;
 
 	if (wrong)
 		return jaeger_error(q, MHD_HTTP_BAD_REQUEST, wrong);
-	err = jaeger_links_find(q, &search, &links);
+	err = store_edges(q->source->store, &range, q->pool, &edges, q->e);
 	if (!err) {
 		envelope_begin(&j, q);
-		for (size_t i = 0; i < links.count; i++) {
-			const struct service_link *link = &links.data[i];
+		for (size_t i = 0; i < edges.count; i++) {
+			const struct store_sum *edge = &edges.data[i];
 
-			if (service && strcmp(service, link->from) != 0 &&
-			    strcmp(service, link->to) != 0)
+			if (!edge->count || (service && strcmp(service, edge->service) != 0 &&
+					     strcmp(service, edge->operation) != 0))
 				continue;
 			json_object_begin(&j, NULL);
-			json_string(&j, "parent", link->from);
-			json_string(&j, "child", link->to);
-			json_u64(&j, "callCount", link->calls);
+			json_string(&j, "parent", edge->service);
+			json_string(&j, "child", edge->operation);
+			json_u64(&j, "callCount", edge->count);
 			json_object_end(&j);
 			count++;
 		}
 		err = envelope_end(&j, count);
 	}
-	vec_free(&links);
+	store_sums_free(&edges);
 	return err;
 }
 

@@ -164,16 +164,3 @@ const char *jaeger_v3_search_read(struct query *q, struct jaeger_search *out)
 			       either_value(q, "query.durationMax", "query.duration_max"), query);
 	return wrong ? wrong : tags_read(q, out, "query.attributes", NULL);
 }
-
-int jaeger_links_find(struct query *q, const struct store_query *search, service_links *out)
-{
-	struct received_batch batch = {0};
-	struct store_ids ids = {0};
-	int err = store_search(q->source->store, search, &ids, q->e);
-
-	err = err ? err : store_find(q->source->store, &ids, q->pool, &batch, q->e);
-	err = err ? err : links_find(&batch, false, out);
-	vec_free(&ids);
-	vec_free(&batch);
-	return err;
-}

@@ -3,12 +3,10 @@
 #ifndef SERVE_JAEGER_SEARCH_H
 #define SERVE_JAEGER_SEARCH_H
 
-#include "serve/links.h"
 #include "serve/route.h"
 
 #define JAEGER_TRACES_MAX 1500
 #define JAEGER_TAGS_MAX 64
-#define LINKED_TRACES_MAX 1000 /* the newest, of which calls between services are told */
 
 /* The query points into it. */
 struct jaeger_search {
@@ -19,8 +17,5 @@ struct jaeger_search {
 /* Read the parameters of a search in the first and third version. NULL, or what is wrong. */
 const char *jaeger_search_read(struct query *q, struct jaeger_search *out);
 const char *jaeger_v3_search_read(struct query *q, struct jaeger_search *out);
-
-/* Finds the calls between services in the traces of a search. 0 or an error. Free the list. */
-int jaeger_links_find(struct query *q, const struct store_query *search, service_links *out);
 
 #endif

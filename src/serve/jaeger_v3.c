@@ -184,37 +184,43 @@ static bool time_read(const struct query *q, const char *name, const char *older
 	return value && time_parse(value, time_ns);
 }
 
+static void edge_write(struct json *j, const struct store_sum *edge)
+{
+	char calls[24];
+
+	snprintf(calls, sizeof(calls), "%" PRIu64, edge->count);
+	json_object_begin(j, NULL);
+	json_string(j, "parent", edge->service);
+	json_string(j, "child", edge->operation);
+	json_string(j, "callCount", calls);
+	json_object_end(j);
+}
+
 static int dependencies_answer(struct query *q)
 {
-	struct store_query search = {.kind = -1, .limit = LINKED_TRACES_MAX};
-	service_links links = {0};
+	struct store_sums edges = {0};
+	struct store_range range;
 	struct json j;
 	int err;
 
-	if (!time_read(q, "startTime", "start_time", &search.begin_from_ns) ||
-	    !time_read(q, "endTime", "end_time", &search.begin_to_ns))
+	if (!time_read(q, "startTime", "start_time", &range.from_ns) ||
+	    !time_read(q, "endTime", "end_time", &range.to_ns) || range.from_ns >= range.to_ns)
 		return error_answer(q, MHD_HTTP_BAD_REQUEST,
-				    "startTime and endTime are required, as times of RFC 3339");
-	err = jaeger_links_find(q, &search, &links);
+				    "startTime and a later endTime are required, in RFC 3339");
+	err = store_edges(q->source->store, &range, q->pool, &edges, q->e);
 	if (!err) {
 		json_init_bytes(&j, q->body);
 		json_object_begin(&j, NULL);
 		json_array_begin(&j, "dependencies");
-		for (size_t i = 0; i < links.count; i++) {
-			char calls[24];
-
-			snprintf(calls, sizeof(calls), "%" PRIu64, links.data[i].calls);
-			json_object_begin(&j, NULL);
-			json_string(&j, "parent", links.data[i].from);
-			json_string(&j, "child", links.data[i].to);
-			json_string(&j, "callCount", calls);
-			json_object_end(&j);
+		for (size_t i = 0; i < edges.count; i++) {
+			if (edges.data[i].count)
+				edge_write(&j, &edges.data[i]);
 		}
 		json_array_end(&j);
 		json_object_end(&j);
 		err = json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
 	}
-	vec_free(&links);
+	store_sums_free(&edges);
 	return err;
 }
 

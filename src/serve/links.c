@@ -125,17 +125,16 @@ static int link_compare_caseless(const void *a, const void *b)
 	return order ? order : strcasecmp(x->to, y->to);
 }
 
-/* Sorts the links from the index on, and adds up those between the same services. */
-static void links_fold(service_links *links, size_t first, bool is_caseless)
+void links_fold(service_links *links, bool is_caseless)
 {
 	int (*compare)(const void *, const void *) = is_caseless ? link_compare_caseless
 								 : link_compare;
-	size_t kept = first;
+	size_t kept = 0;
 
-	if (links->count == first)
+	if (!links->count)
 		return;
-	qsort(links->data + first, links->count - first, sizeof(*links->data), compare);
-	for (size_t i = first + 1; i < links->count; i++) {
+	qsort(links->data, links->count, sizeof(*links->data), compare);
+	for (size_t i = 1; i < links->count; i++) {
 		if (compare(&links->data[kept], &links->data[i]) == 0) {
 			links->data[kept].calls += links->data[i].calls;
 			links->data[kept].errors += links->data[i].errors;
@@ -149,15 +148,12 @@ static void links_fold(service_links *links, size_t first, bool is_caseless)
 int links_find(const struct received_batch *batch, bool is_caseless, service_links *out)
 {
 	struct linking l = {.batch = batch, .is_caseless = is_caseless, .links = out};
-	size_t first = out->count;
 	int err;
 
 	l.called = calloc(batch->count ? batch->count : 1, sizeof(*l.called));
 	err = l.called ? calls_find(&l) : -ENOMEM;
-	if (err)
-		out->count = first;
-	else
-		links_fold(out, first, is_caseless);
+	if (!err)
+		links_fold(out, is_caseless);
 	map_free(&l.callees);
 	map_free(&l.others);
 	free(l.called);

@@ -18,11 +18,14 @@ struct service_link {
 typedef VEC(struct service_link) service_links;
 
 /*
- * Appends the links between services, from the spans of whole traces, sorted by their names without
- * regard to case. Names that differ in their case alone are the same service if `is_caseless`.
- * 0 or -ENOMEM.
+ * Adds the links between services, from the spans of whole traces, and sorts all by their names
+ * without regard to case. Names that differ in their case alone are the same service if
+ * `is_caseless`. 0 or -ENOMEM.
  */
 int links_find(const struct received_batch *batch, bool is_caseless, service_links *out);
+
+/* Sorts links in this way, and adds up those between the same services. */
+void links_fold(service_links *links, bool is_caseless);
 
 /* The name of the service at the other end of a call; NULL: it is unknown. */
 const char *remote_service(const struct received_span *span);

@@ -61,7 +61,8 @@ static int body_decode(struct loader *l, enum entry_kind kind)
 static void appended_tell(struct loader *l)
 {
 	for (size_t i = 0; i < WATCHES_MAX && l->options.watches[i].appended; i++)
-		l->options.watches[i].appended(l->options.watches[i].arg, &l->batch);
+		l->options.watches[i].appended(l->options.watches[i].arg, &l->batch,
+					       store_fates(l->store));
 }
 
 static void settled_tell(struct loader *l, bool is_stored)

@@ -72,6 +72,10 @@ static void store_write(struct query *q, const struct counts *c)
 		return;
 	gauge_write(q, "fathom_store_spans", "Spans in the store.", stored.spans);
 	gauge_write(q, "fathom_store_bytes", "Bytes of the store on the disk.", stored.bytes);
+	counter_write(q, "fathom_store_repeated_spans_total",
+		      "Spans that were sent once more, and passed over.", stored.repeats);
+	counter_write(q, "fathom_store_replaced_spans_total",
+		      "Spans that a higher version replaced.", stored.replaced);
 	counter_write(q, "fathom_store_unlisted_spans_total",
 		      "Spans whose operation is not in the lists of names.", stored.unlisted_spans);
 }

@@ -136,21 +136,25 @@ static void span_add(struct tally_sums *sums, const struct received_span *span)
 	sums->errors += span->status == RECEIVED_ERROR;
 	sums->duration_ns += duration_ns;
 	sums->buckets[bucket]++;
-	split_add_told(sums, span);
 }
 
-static void tally_appended(void *arg, const struct received_batch *batch)
+static void tally_appended(void *arg, const struct received_batch *batch, const uint8_t *fates)
 {
 	struct tally *t = arg;
 
 	for (size_t i = 0; i < batch->count; i++) {
 		const struct received_span *span = &batch->data[i];
-		struct series *series = series_of(t, span->resource->service, span->name,
-						  span->kind);
+		struct series *series;
 
+		/* counters do not shrink: only the split, which came later, is new */
+		if (fates[i] != STORE_ADDED && fates[i] != STORE_FOLLOWS)
+			continue;
+		series = series_of(t, span->resource->service, span->name, span->kind);
 		if (!series)
 			continue;
-		span_add(&series->pending, span);
+		if (fates[i] == STORE_ADDED)
+			span_add(&series->pending, span);
+		split_add_told(&series->pending, span);
 		if (series->is_pending)
 			continue;
 		series->is_pending = true;

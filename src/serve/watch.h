@@ -3,11 +3,14 @@
 #ifndef SERVE_WATCH_H
 #define SERVE_WATCH_H
 
-#include "span/received.h"
+#include "store/store.h"
 
 struct span_watch {
-	/* Spans were appended to the store. They are borrowed, and may yet be taken back. */
-	void (*appended)(void *arg, const struct received_batch *batch);
+	/*
+	 * Spans were appended to the store, with their fates (enum store_fate). They are borrowed,
+	 * and may yet be taken back.
+	 */
+	void (*appended)(void *arg, const struct received_batch *batch, const uint8_t *fates);
 	/* All spans that were appended since the last call are stored, or were taken back. */
 	void (*settled)(void *arg, bool is_stored);
 	void *arg;

@@ -8,16 +8,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/clock.h"
 #include "serve/answer.h"
 #include "serve/links.h"
 #include "serve/route.h"
+#include "serve/zipkin_search.h"
 
-#define LIMIT_PRESET 10
-#define LIMIT_MAX 1500
 #define LINKED_TRACES_MAX 1000 /* the newest, of which links and remote services are told */
-#define TERMS_MAX 32
-#define DAY_MS 86400000u
+#define IDS_MAX 1000
 #define TEXT_TYPE "text/plain; charset=utf-8"
 
 static int error_answer(struct query *q, int status, const char *why)
@@ -166,7 +163,7 @@ static int trace_answer(struct query *q)
 {
 	struct received_batch batch = {0};
 	struct trace_id id;
-	char why[80];
+	char why[80], text[TRACE_ID_BYTES];
 	struct json j;
 	int err;
 
@@ -175,7 +172,8 @@ static int trace_answer(struct query *q)
 				    "a trace id should be 1 to 32 hex digits");
 	err = trace_find(q, id, &batch);
 	if (err == -ENOENT) {
-		snprintf(why, sizeof(why), "%s not found", q->word);
+		trace_id_text(text, id);
+		snprintf(why, sizeof(why), "%s not found", id.high ? text : text + 16);
 		err = error_answer(q, MHD_HTTP_NOT_FOUND, why);
 	} else if (!err) {
 		json_init_bytes(&j, q->body);
@@ -186,29 +184,55 @@ static int trace_answer(struct query *q)
 	return err;
 }
 
-/* "ID,ID,...": traces that are not there are left out. */
-static int many_answer(struct query *q)
+static bool has_id(const struct store_ids *ids, struct trace_id id)
 {
-	const char *text = query_value(q, "traceIds");
-	struct received_batch batch = {0};
-	struct store_ids ids = {0};
-	int err = text ? 0 : -EINVAL;
+	for (size_t i = 0; i < ids->count; i++) {
+		if (trace_id_equals(ids->data[i], id))
+			return true;
+	}
+	return false;
+}
 
-	while (!err && *text) {
+/* Reads "ID,ID,...". 0, -EINVAL with the reason, or -ENOMEM. */
+static int ids_read(const char *text, struct store_ids *ids, const char **wrong)
+{
+	do {
 		size_t n = strcspn(text, ",");
 		struct trace_id id;
 		char word[40];
 
 		snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : 0, text);
-		if (!trace_id_parse(word, &id) || ids.count == LIMIT_MAX)
-			err = -EINVAL;
-		else
-			err = vec_push(&ids, id);
-		text += n + (text[n] == ',');
-	}
-	if (err == -EINVAL)
-		err = error_answer(q, MHD_HTTP_BAD_REQUEST,
-				   "traceIds should be ids of 1 to 32 hex digits, with commas");
+		if (!trace_id_parse(word, &id))
+			*wrong = "traceIds should be ids of 1 to 32 hex digits, with commas";
+		else if (has_id(ids, id))
+			*wrong = "redundant traceId";
+		else if (ids->count == IDS_MAX)
+			*wrong = "traceIds are more than 1000";
+		if (*wrong)
+			return -EINVAL;
+		if (vec_push(ids, id))
+			return -ENOMEM;
+		text += n;
+	} while (*text++ == ',');
+	if (ids->count > 1)
+		return 0;
+	*wrong = "Use /api/v2/trace/{traceId} endpoint to retrieve a single trace";
+	return -EINVAL;
+}
+
+/* Traces that are not there are left out. */
+static int many_answer(struct query *q)
+{
+	const char *text = query_value(q, "traceIds"), *wrong = NULL;
+	struct received_batch batch = {0};
+	struct store_ids ids = {0};
+	int err;
+
+	if (!text)
+		return error_answer(q, MHD_HTTP_BAD_REQUEST, "traceIds parameter is empty");
+	err = ids_read(text, &ids, &wrong);
+	if (wrong)
+		err = error_answer(q, MHD_HTTP_BAD_REQUEST, wrong);
 	else if (!err)
 		err = store_find(q->source->store, &ids, q->pool, &batch, q->e);
 	if (!err)
@@ -216,112 +240,6 @@ static int many_answer(struct query *q)
 	vec_free(&ids);
 	vec_free(&batch);
 	return err;
-}
-
-/* Reads a whole number that is not 0. False: the parameter is there and is none. */
-static bool number_read(const struct query *q, const char *name, uint64_t most, uint64_t *number)
-{
-	const char *text = query_value(q, name);
-	char *end;
-
-	if (!text)
-		return true;
-	errno = 0;
-	*number = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno && *number && *number <= most;
-}
-
-/* "endTs" and "lookback": NULL, or what is wrong. */
-static const char *window_read(const struct query *q, struct store_query *search)
-{
-	const uint64_t most = UINT64_MAX / 1000000 - 1;
-	uint64_t end_ms = clock_read_ns(CLOCK_REALTIME) / 1000000, lookback_ms = DAY_MS;
-
-	if (!number_read(q, "endTs", most, &end_ms))
-		return "endTs should be positive, in epoch milliseconds";
-	if (!number_read(q, "lookback", most, &lookback_ms))
-		return "lookback should be positive, in milliseconds";
-	search->begin_to_ns = end_ms * 1000000 + 999999;
-	if (lookback_ms < end_ms)
-		search->begin_from_ns = (end_ms - lookback_ms) * 1000000;
-	return NULL;
-}
-
-static const char *durations_read(const struct query *q, struct store_query *search)
-{
-	uint64_t least = 0, most = 0;
-
-	if (!number_read(q, "minDuration", UINT64_MAX / 1000, &least))
-		return "minDuration should be a positive number of microseconds";
-	if (!number_read(q, "maxDuration", UINT64_MAX / 1000 - 1, &most))
-		return "maxDuration should be a positive number of microseconds";
-	if (most && !least)
-		return "maxDuration is only valid with minDuration";
-	if (most && most < least)
-		return "maxDuration should be >= minDuration";
-	search->duration_from_ns = least * 1000;
-	search->duration_to_ns = most ? most * 1000 + 999 : 0;
-	return NULL;
-}
-
-struct terms {
-	struct attribute tags[TERMS_MAX];
-	const char *marks[TERMS_MAX];
-	size_t tags_count, marks_count;
-};
-
-/* A term of an annotation query: KEY=VALUE, or a key of a tag, or an annotation. */
-static void term_use(struct store_query *search, struct terms *terms, char *term)
-{
-	char *equals = strchr(term, '=');
-
-	if (equals)
-		*equals = '\0';
-	if (strcmp(term, "error") == 0 && (!equals || strcmp(equals + 1, "true") == 0)) {
-		search->is_error = true;
-	} else if (equals && terms->tags_count < TERMS_MAX) {
-		terms->tags[terms->tags_count++] =
-			(struct attribute){.key = term, .type = VALUE_STRING, .string = equals + 1};
-	} else if (!equals && terms->marks_count < TERMS_MAX) {
-		terms->marks[terms->marks_count++] = term;
-	}
-}
-
-/* Terms with " and " between them. */
-static int terms_read(struct query *q, struct store_query *search, struct terms *terms)
-{
-	const char *text = query_value(q, "annotationQuery");
-	char *copy, *at;
-
-	if (!text)
-		return 0;
-	copy = pool_alloc(q->pool, strlen(text) + 1, 1);
-	if (!copy)
-		return -ENOMEM;
-	strcpy(copy, text);
-	while (copy) {
-		at = copy;
-		copy = strstr(copy, " and ");
-		if (copy) {
-			*copy = '\0';
-			copy += strlen(" and ");
-		}
-		if (*at)
-			term_use(search, terms, at);
-	}
-	search->tags = terms->tags;
-	search->tags_count = terms->tags_count;
-	search->marks = terms->marks;
-	search->marks_count = terms->marks_count;
-	return 0;
-}
-
-/* "all" is what Zipkin's page sends for no condition. */
-static const char *name_read(const struct query *q, const char *name)
-{
-	const char *text = query_value(q, name);
-
-	return text && strcasecmp(text, "all") != 0 ? text : NULL;
 }
 
 static int search_answer(struct query *q, const struct store_query *search)
@@ -338,43 +256,88 @@ static int search_answer(struct query *q, const struct store_query *search)
 
 static int traces_answer(struct query *q)
 {
-	struct store_query search = {.kind = -1, .is_loose = true};
-	struct terms terms = {0};
-	uint64_t limit = LIMIT_PRESET;
-	const char *wrong = window_read(q, &search);
+	struct zipkin_search search;
+	const char *wrong = zipkin_search_read(q, &search);
+
+	return wrong ? error_answer(q, MHD_HTTP_BAD_REQUEST, wrong)
+		     : search_answer(q, &search.query);
+}
+
+/* Calls between services that both sent spans, from the sums of the store. */
+static int edges_add(struct query *q, const struct store_query *search, service_links *links)
+{
+	const struct store_range range = {search->begin_from_ns, search->begin_to_ns + 1};
+	struct store_sums edges = {0};
+	int err = store_edges(q->source->store, &range, q->pool, &edges, q->e);
+
+	for (size_t i = 0; i < edges.count && !err; i++) {
+		const struct store_sum *edge = &edges.data[i];
+		const struct service_link link = {edge->service, edge->operation, edge->count,
+						  edge->errors};
+
+		if (edge->count)
+			err = vec_push(links, link);
+	}
+	store_sums_free(&edges);
+	links_fold(links, true);
+	return err;
+}
+
+static bool has_link(const service_links *links, size_t count, const struct service_link *link)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcasecmp(links->data[i].from, link->from) == 0 &&
+		    strcasecmp(links->data[i].to, link->to) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Adds calls to services that send no spans, of which only their callers tell. */
+static int remotes_add(struct query *q, const struct store_query *range,
+		       struct received_batch *batch, service_links *links)
+{
+	const char *const marks[] = {"peer.service"};
+	struct store_query search = *range;
+	service_links more = {0};
+	struct store_ids ids = {0};
+	size_t known = links->count;
 	int err;
 
-	wrong = wrong ? wrong : durations_read(q, &search);
-	if (!wrong && !number_read(q, "limit", LIMIT_MAX, &limit))
-		wrong = "limit should be 1 to 1500";
-	if (wrong)
-		return error_answer(q, MHD_HTTP_BAD_REQUEST, wrong);
-	search.service = query_value(q, "serviceName");
-	search.remote = query_value(q, "remoteServiceName");
-	search.operation = name_read(q, "spanName");
-	search.limit = limit;
-	err = terms_read(q, &search, &terms);
-	return err ? err : search_answer(q, &search);
+	search.marks = marks;
+	search.marks_count = 1;
+	err = traces_find(q, &search, &ids, batch);
+	err = err ? err : links_find(batch, true, &more);
+	for (size_t i = 0; i < more.count && !err; i++) {
+		if (!has_link(links, known, &more.data[i]))
+			err = vec_push(links, more.data[i]);
+	}
+	links_fold(links, true);
+	vec_free(&more);
+	vec_free(&ids);
+	return err;
 }
 
 static int dependencies_answer(struct query *q)
 {
 	struct store_query search = {.kind = -1, .is_loose = true, .limit = LINKED_TRACES_MAX};
-	const char *wrong = query_value(q, "endTs") ? window_read(q, &search) : "endTs is required";
+	const char *wrong = query_value(q, "endTs") ? zipkin_window_read(q, &search)
+						    : "endTs is required";
 	struct received_batch batch = {0};
-	struct store_ids ids = {0};
+	service_links links = {0};
 	struct json j;
 	int err;
 
 	if (wrong)
 		return error_answer(q, MHD_HTTP_BAD_REQUEST, wrong);
-	err = traces_find(q, &search, &ids, &batch);
+	err = edges_add(q, &search, &links);
+	err = err ? err : remotes_add(q, &search, &batch, &links);
 	if (!err) {
 		json_init_bytes(&j, q->body);
-		err = zipkin_links_write(&j, &batch);
-		err = json_end(&j) || err ? -ENOMEM : MHD_HTTP_OK;
+		zipkin_links_write(&j, &links);
+		err = json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
 	}
-	vec_free(&ids);
+	vec_free(&links);
 	vec_free(&batch);
 	return err;
 }
@@ -386,6 +349,13 @@ static int nothing_answer(struct query *q)
 	return MHD_HTTP_OK;
 }
 
+static int values_answer(struct query *q)
+{
+	if (!query_value(q, "key"))
+		return error_answer(q, MHD_HTTP_BAD_REQUEST, "key is required");
+	return nothing_answer(q);
+}
+
 /* Settings of Zipkin's page. */
 static int config_answer(struct query *q)
 {
@@ -394,9 +364,13 @@ static int config_answer(struct query *q)
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_string(&j, "environment", "");
-	json_s64(&j, "queryLimit", LIMIT_PRESET);
+	json_s64(&j, "queryLimit", ZIPKIN_LIMIT_PRESET);
 	json_s64(&j, "defaultLookback", 900000);
 	json_bool(&j, "searchEnabled", true);
+	json_null(&j, "logsUrl");
+	json_null(&j, "supportUrl");
+	json_null(&j, "archivePostUrl");
+	json_null(&j, "archiveUrl");
 	json_object_begin(&j, "dependency");
 	json_bool(&j, "enabled", true);
 	json_double(&j, "lowErrorRate", 0.5);
@@ -458,7 +432,7 @@ const struct route zipkin_routes[] = {BOTH("/api/v2/services", services_answer),
 				      BOTH("/api/v2/traceMany", many_answer),
 				      BOTH("/api/v2/dependencies", dependencies_answer),
 				      BOTH("/api/v2/autocompleteKeys", nothing_answer),
-				      BOTH("/api/v2/autocompleteValues", nothing_answer),
+				      BOTH("/api/v2/autocompleteValues", values_answer),
 				      BOTH("/config.json", config_answer),
 				      BOTH("/health", health_answer),
 				      BOTH("/info", info_answer),

@@ -4,6 +4,7 @@
 #define SERVE_ZIPKIN_H
 
 #include "base/json.h"
+#include "serve/links.h"
 #include "span/received.h"
 
 /* Writes a span; zipkin.h of src/wire says what becomes of which field. */
@@ -12,7 +13,7 @@ void zipkin_span_write(struct json *j, const struct received_span *span);
 /* Writes a name in lower case, as Zipkin has names of services and spans. ASCII only. */
 void zipkin_name_write(struct json *j, const char *key, const char *name);
 
-/* Writes an array of links between services, from the spans of whole traces. 0 or -ENOMEM. */
-int zipkin_links_write(struct json *j, const struct received_batch *batch);
+/* Writes an array of links between services. */
+void zipkin_links_write(struct json *j, const service_links *links);
 
 #endif

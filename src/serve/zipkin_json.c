@@ -238,15 +238,10 @@ static void link_write(struct json *j, const struct service_link *link)
 	json_object_end(j);
 }
 
-int zipkin_links_write(struct json *j, const struct received_batch *batch)
+void zipkin_links_write(struct json *j, const service_links *links)
 {
-	service_links links = {0};
-	int err = links_find(batch, true, &links);
-
 	json_array_begin(j, NULL);
-	for (size_t i = 0; i < links.count; i++)
-		link_write(j, &links.data[i]);
+	for (size_t i = 0; i < links->count; i++)
+		link_write(j, &links->data[i]);
 	json_array_end(j);
-	vec_free(&links);
-	return err;
 }

@@ -49,6 +49,10 @@ static void span_count(struct store *s, const struct received_span *span)
 
 int span_append(struct store *s, const struct received_span *span, struct error *e)
 {
+	static const uint8_t fates[] = {[KNOWN_NEW] = STORE_ADDED,
+					[KNOWN_REPEAT] = STORE_REPEATS,
+					[KNOWN_REPLACE] = STORE_REPLACES,
+					[KNOWN_UNSURE] = STORE_FOLLOWS};
 	const struct told told = told_of(span);
 	struct known_version old;
 	uint64_t operation;
@@ -56,6 +60,7 @@ int span_append(struct store *s, const struct received_span *span, struct error 
 
 	if (answer < 0)
 		return out_of_memory(e);
+	s->fates.data[s->fates.count++] = fates[answer];
 	if (answer == KNOWN_REPEAT) {
 		__atomic_fetch_add(&s->repeats, 1, __ATOMIC_RELAXED);
 		return 0;

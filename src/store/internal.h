@@ -43,6 +43,7 @@ struct store {
 	size_t texts_bytes;	/* of the keys of `texts` */
 	uint64_t last_text;	/* the highest number of a text */
 	struct bytes text;
+	VEC(uint8_t) fates; /* enum store_fate of the last batch */
 };
 
 /* A connection for a query. End it, also if beginning failed. */

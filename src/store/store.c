@@ -129,6 +129,7 @@ void store_close(struct store *s)
 		store_file_free(&s->files.data[i]);
 	vec_free(&s->files);
 	free(s->dir);
+	vec_free(&s->fates);
 	free(s);
 }
 
@@ -156,10 +157,18 @@ int store_append(struct store *s, const struct received_batch *batch, struct err
 {
 	int err = transaction_begin(s, e);
 
+	s->fates.count = 0;
+	if (!err && vec_reserve(&s->fates, batch->count))
+		err = error_set(e, ENOMEM, "cannot store spans");
 	for (size_t i = 0; i < batch->count && !err; i++)
 		err = span_append(s, &batch->data[i], e);
 	appending_forget(&s->appending);
 	return err;
+}
+
+const uint8_t *store_fates(const struct store *s)
+{
+	return s->fates.data;
 }
 
 size_t store_pending_bytes(const struct store *s)

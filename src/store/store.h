@@ -71,6 +71,16 @@ uint64_t store_position(const struct store *s);
  */
 int store_append(struct store *s, const struct received_batch *batch, struct error *e);
 
+enum store_fate {
+	STORE_ADDED,	/* the span is new */
+	STORE_REPLACES, /* it is a higher version of one that the sums had */
+	STORE_FOLLOWS,	/* the same, but it is not known what the sums had: they stay as they are */
+	STORE_REPEATS,	/* it was passed over */
+};
+
+/* Each span of the last store_append(), in their order, as enum store_fate. */
+const uint8_t *store_fates(const struct store *s);
+
 /* Bytes of texts that were appended since the last commit. */
 size_t store_pending_bytes(const struct store *s);
 

@@ -295,6 +295,56 @@ def check_jaeger_metrics(server, checks):
         checks.equal(f"monitor refuses: {name}", last(metric, **parameters), (400, 400))
 
 
+def check_grafana_zipkin(server, checks):
+    """The requests of Grafana's Zipkin data source, and of Zipkin's page under /zipkin."""
+    def get(path, **parameters):
+        status, answer = ask(server, path, "Zipkin", **parameters)
+        return answer if status == 200 else (status, answer.strip())
+    for root in ("", "/zipkin"):
+        checks.equal(f"{root} Grafana: services", get(f"{root}/api/v2/services"),
+                     ["api-bank", "api-shop", "api/odd name"])
+        checks.equal(f"{root} Grafana: spans", get(f"{root}/api/v2/spans", serviceName="api-shop"),
+                     ["get /buy", "pay"])
+        trace, = get(f"{root}/api/v2/traces", serviceName="api-shop", spanName="pay",
+                     endTs=time.time_ns() // 1000000, lookback=3600000, limit=20)
+        checks.equal(f"{root} Grafana: traces", len(trace), 3)
+        trace = get(f"{root}/api/v2/trace/{SHOP:032x}")
+        checks.equal(f"{root} Grafana: a trace", (
+            [span["id"] for span in trace], trace[2]["tags"]["error"], trace[2]["kind"],
+            trace[2]["duration"], trace[2]["localEndpoint"]["serviceName"]),
+            ([f"{n:016x}" for n in (1, 2, 3)], "no money", "SERVER", 30250, "api-bank"))
+        checks.equal(f"{root} dependencies", get(
+            f"{root}/api/v2/dependencies", endTs=time.time_ns() // 1000000),
+            [{"parent": "api-shop", "child": "api-bank", "callCount": 1, "errorCount": 1}])
+        config = get(f"{root}/config.json")
+        checks.equal(f"{root} config.json", (config["searchEnabled"], config["dependency"], config[
+            "queryLimit"], config["archiveUrl"]), (True, {
+                "enabled": True, "lowErrorRate": 0.5, "highErrorRate": 0.75}, 10, None))
+        checks.equal(f"{root} health", get(f"{root}/health")["status"], "UP")
+        checks.equal(f"{root} info", list(get(f"{root}/info")), ["zipkin"])
+    for query, wanted in (
+            ("api-shop&annotationQuery= http.route = /buy  and http.status_code", 1),
+            ("api-shop&annotationQuery=http.route=&minDuration=1000", 1),
+            ("api-shop&annotationQuery=http.route=/other and http.route=/buy", 1),
+            ("api-shop&annotationQuery=http.route=/buy and http.route=/other", 0),
+            ("API-SHOP&spanName=ALL&annotationQuery=", 1), ("api-bank&annotationQuery=retry", 1)):
+        found = get("/api/v2/traces?serviceName=" + urllib.parse.quote(query, "=&/"))
+        checks.equal(f"Zipkin finds by {query}", len(found), wanted)
+    for path, why in (
+            ("trace/feedbeef", "00000000feedbeef not found"), ("trace/x", "a trace id should be"),
+            ("traceMany", "traceIds parameter is empty"), ("traceMany?traceIds=1", "Use /api/v2/trace"),
+            ("traceMany?traceIds=1,2,01", "redundant traceId"), ("traceMany?traceIds=1,", "traceIds sh"),
+            ("spans", "serviceName is required"), ("autocompleteValues", "key is required"),
+            ("dependencies", "endTs is required"), ("dependencies?endTs=0", "endTs should"),
+            ("traces?limit=0", "limit should"), ("traces?lookback=-1", "lookback should"),
+            ("traces?minDuration=0", "minDuration should"), ("traces?maxDuration=1", "maxDuration is "),
+            ("traces?minDuration=2&maxDuration=1", "maxDuration should be >="),
+            ("traces?annotationQuery=" + "a%20and%20" * 101, "annotationQuery has over")):
+        status, text = get(f"/api/v2/{path}")
+        checks.equal(f"Zipkin refuses {path[:40]}", (status, text[:len(why)]),
+                     (404 if "not found" in why else 400, why))
+
+
 def metric(text, start):
     """The value of the series whose line starts so."""
     found = [line for line in text.splitlines() if line.startswith(start + " ")]
@@ -379,6 +429,7 @@ def main():
             check_jaeger_v3(server, checks)
             check_grafana_jaeger(server, checks)
             check_jaeger_metrics(server, checks)
+            check_grafana_zipkin(server, checks)
         finally:
             server.process.kill()
             server.process.wait()

@@ -6,7 +6,8 @@
 static const struct received_scope scope = {.name = "", .version = ""};
 
 /* Tells the tally of a span, which is not settled. */
-static void add(struct tally *t, const char *service, const char *name, uint64_t duration_ns)
+static void add_as(struct tally *t, uint8_t fate, const char *service, const char *name,
+		   uint64_t duration_ns)
 {
 	static const struct attribute times[] = {
 		{.key = "fathom.time.lock_ns", .type = VALUE_INTEGER, .integer = 7},
@@ -29,7 +30,12 @@ static void add(struct tally *t, const char *service, const char *name, uint64_t
 	const struct received_batch batch = {&span, 1, 1};
 	const struct span_watch watch = tally_watch(t);
 
-	watch.appended(watch.arg, &batch);
+	watch.appended(watch.arg, &batch, &fate);
+}
+
+static void add(struct tally *t, const char *service, const char *name, uint64_t duration_ns)
+{
+	add_as(t, STORE_ADDED, service, name, duration_ns);
 }
 
 static void settle(struct tally *t, bool is_stored)
@@ -87,6 +93,24 @@ TEST(what_was_taken_back_does_not_count)
 	settle(t, true);
 	CHECK_EQ(tally_read(t, &list), 0);
 	CHECK_EQ(list.data[0].sums.spans, 1);
+	vec_free(&list);
+	tally_close(t);
+}
+
+TEST(a_span_counts_once)
+{
+	struct tally *t = tally_open();
+	tally_list list = {0};
+
+	add(t, "shop", "buy", 1);
+	add_as(t, STORE_REPEATS, "shop", "buy", 1);
+	add_as(t, STORE_REPLACES, "shop", "buy", 2);
+	add_as(t, STORE_FOLLOWS, "shop", "buy", 3);
+	settle(t, true);
+	CHECK_EQ(tally_read(t, &list), 0);
+	CHECK_EQ(list.data[0].sums.spans, 1);
+	CHECK_EQ(list.data[0].sums.duration_ns, 1);
+	CHECK_EQ(list.data[0].sums.time_ns[SPLIT_lock], 14);
 	vec_free(&list);
 	tally_close(t);
 }
