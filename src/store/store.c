@@ -98,7 +98,8 @@ int store_open(const struct store_options *options, struct store **out, struct e
 		s->options.period_ns = PERIOD_NS;
 	if (!options->spans_max)
 		s->options.spans_max = SPANS_MAX;
-	s->dir = realpath(options->dir, NULL);
+	/* the directories above one that is given by its descriptor may be closed to this user */
+	s->dir = *options->dir == '/' ? strdup(options->dir) : realpath(options->dir, NULL);
 	err = s->dir ? database_open(DATABASE_ALL, options->library, &s->db, e)
 		     : error_set(e, errno, "cannot open the store in %s", options->dir);
 	err = err ? err : files_list(s, e);
