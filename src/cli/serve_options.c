@@ -87,6 +87,8 @@ int serve_options_read(const struct serve_command_options *o, struct serve_texts
 				      .otlp_grpc = o->otlp_grpc,
 				      .zipkin = o->zipkin,
 				      .jaeger = o->jaeger,
+				      .store = {o->store_period_ns, o->store_keep.time_ns,
+						o->store_keep.bytes, o->min_free_bytes},
 				      .access = access_of(o, texts->token),
 				      .limits = o->limits,
 				      .warn = serve_failure_print};

@@ -14,6 +14,9 @@ struct serve_command_options {
 	const char *otlp_grpc;
 	const char *zipkin;
 	const char *jaeger;
+	uint64_t store_period_ns;
+	struct limits store_keep;
+	uint64_t min_free_bytes;
 	const char *token_file;
 	struct option_list trust, allow_hosts;
 	struct receive_limits limits;
@@ -45,6 +48,12 @@ int option_receive_limits(void *field, const char *text, struct error *e);
 	 "127.0.0.1:9411", SERVE_OPTION_AT(offset, zipkin), option_text},                          \
 	{"jaeger", 0, "ADDRESS", "of Jaeger's query API alone, or off", "off",                     \
 	 SERVE_OPTION_AT(offset, jaeger), option_text},                                            \
+	{"store-period", 0, "TIME", "begin a file of spans after this time, an hour at most",      \
+	 "1h", SERVE_OPTION_AT(offset, store_period_ns), option_duration},                         \
+	{"store-keep", 0, "LIMITS", "delete the oldest files of spans: 7d,10G", NULL,              \
+	 SERVE_OPTION_AT(offset, store_keep), option_limits},                                      \
+	{"min-free", 0, "SIZE", "take no spans with less room on the disk", "256M",                \
+	 SERVE_OPTION_AT(offset, min_free_bytes), option_size},                                    \
 	{"token-file", 0, "FILE", "has the token that all requests must bring; addresses\n"        \
 	 "that other hosts reach need it", NULL, SERVE_OPTION_AT(offset, token_file),              \
 	 option_text},                                                                             \
@@ -58,7 +67,8 @@ int option_receive_limits(void *field, const char *text, struct error *e);
 
 #define SERVE_USAGE                                                                                \
 	"[-o DIR] [--http ADDRESS] [--otlp-http ADDRESS] [--otlp-grpc ADDRESS] "                   \
-	"[--zipkin ADDRESS] [--jaeger ADDRESS] [--token-file FILE] [--trust NETWORKS] "            \
+	"[--zipkin ADDRESS] [--jaeger ADDRESS] [--store-period TIME] [--store-keep LIMITS] "       \
+	"[--min-free SIZE] [--token-file FILE] [--trust NETWORKS] "                                \
 	"[--allow-host NAMES] [--limits LIST]"
 
 /*

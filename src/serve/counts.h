@@ -19,6 +19,7 @@ struct counts {
 	atomic_uint_fast64_t log_lost_bytes;  /* that the loader found damaged */
 	atomic_uint_fast64_t store_failures;  /* after which the loader tried again */
 	atomic_uint_fast64_t entries_refused; /* by the store, and kept beside the log */
+	atomic_bool is_full; /* there is too little room on the disk: no spans are taken */
 	pthread_mutex_t lock;
 	char store_error[ERROR_TEXT_BYTES]; /* with the lock: why the store failed; "": it works */
 };

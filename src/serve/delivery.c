@@ -97,6 +97,10 @@ static void entry_append(struct delivery *d)
 	struct log_part part;
 	int err;
 
+	if (atomic_load(&inbox->to.counts->is_full)) {
+		append_refuse(d, -ENOSPC);
+		return;
+	}
 	pthread_mutex_lock(&inbox->appending);
 	err = entry_encode(&inbox->entry, d->intake->kind, body->data, body->count);
 	part = (struct log_part){inbox->entry.data, inbox->entry.count};

@@ -23,9 +23,8 @@
 #define COMMIT_BYTES ((size_t)64 << 20) /* of texts; DuckDB keeps them in memory until then */
 #define RETRY_NS 1000000000u
 #define END_NS 2000000000u
-#define ATTEMPTS 5			 /* with the same entries, before the way changes */
-#define ROOM_BYTES ((uint64_t)256 << 20) /* with less, the disk may be why an entry fails */
-#define POOL_BYTES ((size_t)1 << 30)	 /* of one request */
+#define ATTEMPTS 5		     /* with the same entries, before the way changes */
+#define POOL_BYTES ((size_t)1 << 30) /* of one request */
 
 struct loader {
 	pthread_t thread;
@@ -224,18 +223,41 @@ static void failure_tell(struct loader *l, const char *text)
 		l->options.warn(text);
 }
 
+/* Bytes that are free on the disk; all, if that is not known. */
+static uint64_t free_bytes(const struct loader *l)
+{
+	struct statvfs disk;
+
+	if (fstatvfs(l->options.log_dir, &disk))
+		return UINT64_MAX;
+	return (uint64_t)disk.f_bavail * disk.f_frsize;
+}
+
+/*
+ * Stops taking spans while there is room for what the log has and for a checkpoint of the store,
+ * and goes on when there is an eighth more.
+ */
+static void room_check(struct loader *l)
+{
+	uint64_t least = l->options.min_free_bytes;
+	bool is_full = atomic_load(&l->counts->is_full);
+
+	if (is_full)
+		least += least / 8;
+	if (is_full != (free_bytes(l) < least))
+		atomic_store(&l->counts->is_full, !is_full);
+}
+
 /* Whether a failure may be due to the disk, rather than to an entry. */
 static bool disk_is_short(const struct loader *l, const char *text)
 {
 	static const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EMFILE};
-	struct statvfs disk;
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
 		if (strstr(text, strerrordesc_np(errors[i])))
 			return true;
 	}
-	return fstatvfs(l->options.log_dir, &disk) ||
-	       (uint64_t)disk.f_bavail * disk.f_frsize < ROOM_BYTES;
+	return free_bytes(l) < l->options.min_free_bytes;
 }
 
 /* Decides how to go on: as before, entry by entry, or without the next entry. */
@@ -304,9 +326,13 @@ static void *loader_run(void *arg)
 
 		if (err)
 			start_over(l, &e);
+		room_check(l);
 		if (last)
 			break;
-		last = rest(l, err ? RETRY_NS : l->begun_ns ? COMMIT_NS : 0);
+		last = rest(l, err				  ? RETRY_NS
+			       : l->begun_ns			  ? COMMIT_NS
+			       : atomic_load(&l->counts->is_full) ? RETRY_NS
+								  : 0);
 	}
 	return NULL;
 }

@@ -16,6 +16,7 @@ struct loader_options {
 	int log_dir; /* a descriptor of the log's directory */
 	struct store *store;
 	struct counts *counts;
+	uint64_t min_free_bytes;	/* of the disk; with less, the counts say that it is full */
 	void (*warn)(const char *text); /* tells a new failure, in the loader's thread; or NULL */
 	struct span_watch watches[WATCHES_MAX]; /* ends with one that is all zero */
 };

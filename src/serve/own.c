@@ -55,10 +55,11 @@ static int status_answer(struct query *q)
 	struct json j;
 
 	store_error_copy(q->source->counts, error);
-	own = log.failed	  ? "log failed"
-	      : err || *error	  ? "store failed"
-	      : synced > position ? "loading"
-				  : "ok";
+	own = log.failed		      ? "log failed"
+	      : err || *error		      ? "store failed"
+	      : atomic_load(&counts->is_full) ? "full"
+	      : synced > position	      ? "loading"
+					      : "ok";
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
@@ -70,6 +71,9 @@ static int status_answer(struct query *q)
 	json_u64(&j, "behind_bytes", synced > position ? synced - position : 0);
 	json_u64(&j, "spans", stored.spans);
 	json_u64(&j, "bytes", stored.bytes);
+	json_u64(&j, "files", stored.files);
+	json_u64(&j, "lost_files", stored.lost_files);
+	json_u64(&j, "dropped", stored.dropped);
 	json_u64(&j, "failures", atomic_load(&counts->store_failures));
 	json_u64(&j, "unlisted_spans", stored.unlisted_spans);
 	json_u64(&j, "repeats", stored.repeats);
@@ -170,18 +174,6 @@ static void span_write(struct json *j, const struct received_span *span)
 	json_object_end(j);
 }
 
-int own_error(struct query *q, int status, const char *why)
-{
-	struct json j;
-
-	json_init_bytes(&j, q->body);
-	json_object_begin(&j, NULL);
-	json_u64(&j, "version", 1);
-	json_string(&j, "error", why);
-	json_object_end(&j);
-	return json_end(&j) ? -ENOMEM : status;
-}
-
 static int trace_answer(struct query *q)
 {
 	struct received_batch batch = {0};
@@ -213,8 +205,7 @@ static int trace_answer(struct query *q)
 	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
 }
 
-const struct route own_routes[] = {{"/api/v1/status", status_answer},
-				   {"/api/v1/services", own_services},
-				   {"/api/v1/operations", own_operations},
-				   {"/api/v1/traces/*", trace_answer},
-				   {0}};
+const struct route own_routes[] = {
+	{"/api/v1/status", status_answer},	{"/api/v1/services", own_services},
+	{"/api/v1/operations", own_operations}, {"/api/v1/search", own_search},
+	{"/api/v1/traces/*", trace_answer},	{0}};

@@ -14,10 +14,14 @@ int own_error(struct query *q, int status, const char *why);
  */
 bool own_range(struct query *q, uint64_t *from_ns, uint64_t *to_ns);
 
+/* Nanoseconds since 1970. */
+uint64_t own_now_ns(void);
+
 #define OWN_RANGE_WHY "from and to are nanoseconds since 1970, or a time before now such as 15m"
 
 /* Answer the paths. */
 int own_services(struct query *q);
 int own_operations(struct query *q);
+int own_search(struct query *q);
 
 #endif

@@ -2,47 +2,12 @@
 /* Services and operations with their sums: /api/v1/services and /api/v1/operations. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "base/json.h"
-#include "base/units.h"
 #include "serve/answer.h"
 #include "serve/own.h"
 
 #define HOUR_NS UINT64_C(3600000000000)
-
-static uint64_t now_unix_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static bool time_parse(const char *text, uint64_t now_ns, uint64_t *ns)
-{
-	uint64_t before;
-	char *end;
-
-	if (!text)
-		return true;
-	if (units_parse_duration(text, &before) == 0) {
-		*ns = before < now_ns ? now_ns - before : 0;
-		return true;
-	}
-	errno = 0;
-	*ns = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno;
-}
-
-bool own_range(struct query *q, uint64_t *from_ns, uint64_t *to_ns)
-{
-	uint64_t now_ns = now_unix_ns();
-
-	return time_parse(query_value(q, "from"), now_ns, from_ns) &&
-	       time_parse(query_value(q, "to"), now_ns, to_ns);
-}
 
 /* The mean of each part, of the spans of which the split is known. */
 static void split_write(struct json *j, const struct store_sum *sum)
@@ -101,7 +66,7 @@ static void list_write(struct json *j, const struct store_sums *sums, bool of_op
 
 static int sums_answer(struct query *q, bool of_operations)
 {
-	uint64_t now_ns = now_unix_ns();
+	uint64_t now_ns = own_now_ns();
 	struct store_sums_query ask = {
 		.service = query_value(q, "service"),
 		.kind = -1,

@@ -18,6 +18,7 @@
 #include "serve/receiver.h"
 
 #define LOG_DIR "log"
+#define MIN_FREE_BYTES ((uint64_t)256 << 20)
 #define ZIPKIN_THREADS 4 /* some of them answer queries */
 
 enum place { HTTP, OTLP_HTTP, OTLP_GRPC, ZIPKIN, JAEGER, ADDRESSES };
@@ -31,6 +32,7 @@ struct serve {
 	struct api *api, *jaeger;
 	struct grpc *grpc;
 	struct counts counts;
+	uint64_t min_free_bytes;
 	struct counts mapped_counts; /* of what map sends: only what receivers count */
 	struct tally *tally;
 	struct access *access;
@@ -106,11 +108,14 @@ static int log_dir_open(struct serve *s, const char *dir, struct error *e)
  * The log is opened first, since its lock keeps others from the directory. Where it begins follows
  * from the store, so it is opened again when that is known.
  */
-static int data_open(struct serve *s, const char *dir, struct error *e)
+static int data_open(struct serve *s, const struct serve_options *o, struct error *e)
 {
 	struct log_options options = {0};
-	const struct store_options storing = {.dir = dir};
-	int err = log_dir_open(s, dir, e);
+	const struct store_options storing = {.dir = o->dir,
+					      .period_ns = o->store.period_ns,
+					      .keep_ns = o->store.keep_ns,
+					      .keep_bytes = o->store.keep_bytes};
+	int err = log_dir_open(s, o->dir, e);
 
 	err = err ? err : log_open(s->log_dir, &options, &s->log, e);
 	if (err == -EBUSY)
@@ -322,8 +327,13 @@ static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 		[OTLP_GRPC] = otlp_grpc_start,
 		[ZIPKIN] = zipkin_start,
 		[JAEGER] = jaeger_start};
-	const struct loader_options loading = {s->log,	   s->log_dir, s->store,
-					       &s->counts, s->warn,    {tally_watch(s->tally)}};
+	const struct loader_options loading = {.log = s->log,
+					       .log_dir = s->log_dir,
+					       .store = s->store,
+					       .counts = &s->counts,
+					       .min_free_bytes = s->min_free_bytes,
+					       .warn = s->warn,
+					       .watches = {tally_watch(s->tally)}};
 	struct destination to = {.log = s->log,
 				 .counts = &s->counts,
 				 .access = s->access,
@@ -378,13 +388,15 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	s->spans = options->spans > 0 ? options->spans : -1;
 	s->limits = limits_of(&options->limits);
 	pthread_mutex_init(&s->counts.lock, NULL);
+	s->min_free_bytes = options->store.min_free_bytes ? options->store.min_free_bytes
+							  : MIN_FREE_BYTES;
 	s->tally = tally_open();
 	err = s->tally ? access_open(&options->access, &s->access, e)
 		       : error_set(e, ENOMEM, "cannot serve");
 	err = err ? err : sockets_open(options, fds, addresses, &last, e);
 	if (!err) {
 		err = dir_make(options->dir, e);
-		err = err ? err : data_open(s, options->dir, e);
+		err = err ? err : data_open(s, options, e);
 		if (err)
 			error_set(e, err, "cannot serve from %s", options->dir);
 	}

@@ -49,7 +49,12 @@ struct receive_limits {
 				 30 * (uint64_t)1000000000, 512})
 
 struct serve_options {
-	const char *dir;       /* made if it is not there */
+	const char *dir; /* made if it is not there */
+	struct {
+		uint64_t period_ns, keep_ns, keep_bytes; /* as in store_options */
+		/* With less room on the disk no spans are taken; 0: 256 MB. */
+		uint64_t min_free_bytes;
+	} store;
 	const char *http;      /* "ADDRESS:PORT" of the query API; "off" */
 	const char *otlp_http; /* of the receiver of OTLP over HTTP; "off" */
 	const char *otlp_grpc; /* of the receiver of OTLP over gRPC; "off" */

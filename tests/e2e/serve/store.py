@@ -3,6 +3,7 @@
 """fathom serve: what it keeps of spans, and what its own API says of them. store.py FATHOM"""
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -85,6 +86,96 @@ def check_versions(server, checks):
     checks.equal("versions: status", (store["repeats"], store["replaced"]), (3, 1))
 
 
+def ids(answer):
+    return [int(trace["trace_id"], 16) for trace in answer["traces"]]
+
+
+def check_search(server, checks):
+    """By cause, in pages, in several orders; the spans are those of check_sums()."""
+    search = lambda **more: server.get("/api/v1/search", service="sums", **more)
+    checks.equal("search: a cause", ids(search(cause="lock >= 49ms")[1]), [98, 99, 100])
+    checks.equal("search: less of a cause", ids(search(
+        cause="lock<1ms", operation="buy")[1]), [1])
+    checks.equal("search: by a cause", ids(search(sort="lock", limit=3)[1]), [100, 99, 98])
+    checks.equal("search: an error", ids(search(sort="duration", error="true", limit=2)[1]),
+                 [100, 90])
+    checks.equal("search: durations", ids(search(
+        sort="duration", min_duration="9.5ms", max_duration="11ms")[1]), [11, 10])
+    checks.equal("search: an attribute", ids(search(attribute="fathom.time.lock_ns=3500000")[1]),
+                 [7])
+    found, page = [], {}
+    while page is not None:
+        status, answer = search(sort="duration", operation="buy", limit=30, **page)
+        found += ids(answer)
+        page = {"page": answer["next"]} if "next" in answer else None
+    checks.equal("search: pages", (status, found), (200, list(range(100, 0, -1))))
+    first = search(sort="lock", limit=1)[1]["traces"][0]
+    checks.equal("search: a trace in short", (
+        first["service"], first["name"], first["spans"], first["errors"], first["value"],
+        first["end_unix_ns"] - first["begin_unix_ns"]), ("sums", "buy", 1, 1, 50000000, 100000000))
+    for name, value in (("cause", "rain > 5ms"), ("cause", "lock > 5"), ("sort", "rain"),
+                        ("page", "x"), ("limit", "0"), ("kind", "x"), ("attribute", "x"),
+                        ("min_duration", "5"), ("from", "x")):
+        checks.equal(f"search: {name}={value}", search(**{name: value})[0], 400)
+
+
+def status_of(server):
+    return server.get("/api/v1/status")[1]
+
+
+def check_full(fathom, checks, folder):
+    """Without room on the disk nothing is taken; with room it goes on by itself."""
+    disk = os.path.join(folder, "disk")
+    os.mkdir(disk)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", disk],
+                             capture_output=True, check=False)
+    if mounted.returncode:
+        checks.skip("full disk", "a file system in memory cannot be mounted")
+        return
+    server = Server(fathom, os.path.join(disk, "data"), "--min-free", "24M")
+    try:
+        send(server, "full", span_of(1, 1, "before", 1))
+        server.wait("the first span is there", lambda: len(server.trace("1")) == 1)
+        with open(os.path.join(disk, "other"), "wb") as file:
+            file.write(bytes(45 << 20))
+
+        def is_refused():
+            try:
+                send(server, "full", span_of(2, 1, "meanwhile", 1))
+            except RuntimeError as error:
+                return "429" in str(error)
+            return False
+
+        server.wait("spans are refused", is_refused)
+        server.wait("the state is full", lambda: status_of(server)["state"] == "full")
+        checks.equal("full disk: queries are answered", len(server.trace("1")), 1)
+        os.unlink(os.path.join(disk, "other"))
+        server.wait("the state is ok", lambda: status_of(server)["state"] == "ok")
+        send(server, "full", span_of(3, 1, "after", 1))
+        server.wait("the last span is there", lambda: len(server.trace("3")) == 1)
+        checks.equal("full disk: it went on", status_of(server)["store"].get("error"), None)
+    finally:
+        server.process.kill()
+        server.process.wait()
+        subprocess.run(["umount", "-l", disk], check=False)
+
+
+def check_files(fathom, checks, folder):
+    """Files end, and the oldest ones go, while it runs."""
+    server = Server(fathom, folder, "--store-period", "1ms", "--store-keep", "7d,3M")
+    try:
+        for i in range(1, 9):
+            send(server, "files", span_of(i, 1, "a", 1))
+            server.wait("a span is there", lambda: len(server.trace(f"{i:x}")) == 1)
+        server.wait("the oldest went", lambda: status_of(server)["store"]["dropped"] > 0 or
+                    send(server, "files", span_of(int(time.time_ns()), 1, "a", 1)))
+        checks.equal("files: several", status_of(server)["store"]["files"] > 1, True)
+        checks.equal("files: the first span went", server.trace("1"), [])
+    finally:
+        server.process.kill()
+        server.process.wait()
+
+
 def main():
     fathom = sys.argv[1]
     checks = Checks()
@@ -92,10 +183,13 @@ def main():
         server = Server(fathom, os.path.join(folder, "data"))
         try:
             check_sums(server, checks)
+            check_search(server, checks)
             check_versions(server, checks)
         finally:
             server.process.kill()
             server.process.wait()
+        check_files(fathom, checks, os.path.join(folder, "files"))
+        check_full(fathom, checks, folder)
     print(f"1..{checks.number}")
     return 1 if checks.failed else 0
 

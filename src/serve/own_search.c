@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Search of traces, also by cause: /api/v1/search. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "serve/answer.h"
+#include "serve/own.h"
+
+#define CAUSES_MAX 16
+#define TAGS_MAX 16
+#define TRACES_MAX 500
+#define TRACES 20 /* unless asked for otherwise */
+#define TOKEN_DIGITS 48
+
+struct search {
+	struct store_query query;
+	struct store_cause causes[CAUSES_MAX];
+	struct attribute tags[TAGS_MAX];
+	struct store_mark after;
+	struct pool *pool;
+	const char *why; /* it is refused; NULL: it is not */
+};
+
+/* The part of that name; -1: there is none. */
+static int part_parse(const char *name, size_t bytes)
+{
+	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
+		const char *part = split_part_name(i);
+
+		if (strlen(part) == bytes && strncmp(part, name, bytes) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* "lock > 5ms", with >, >=, < or <=. */
+static bool cause_parse(const char *text, struct store_cause *cause)
+{
+	size_t bytes = strcspn(text, " <>");
+	int part = part_parse(text, bytes);
+	bool is_less, is_equal;
+	uint64_t ns;
+
+	text += bytes + strspn(text + bytes, " ");
+	if (part < 0 || (*text != '<' && *text != '>'))
+		return false;
+	is_less = *text++ == '<';
+	is_equal = *text == '=';
+	text += is_equal;
+	text += strspn(text, " ");
+	if (units_parse_duration(text, &ns) || (is_less && !is_equal && !ns))
+		return false;
+	*cause = (struct store_cause){.part = (enum split_part)part};
+	if (is_less)
+		cause->to_ns = ns - !is_equal;
+	else
+		cause->from_ns = ns + !is_equal;
+	return true;
+}
+
+static void cause_add(struct search *s, const char *value)
+{
+	if (s->query.causes_count == CAUSES_MAX)
+		s->why = "there are too many causes";
+	else if (!cause_parse(value, &s->causes[s->query.causes_count]))
+		s->why = "a cause is a part of the split and a time, such as lock > 5ms";
+	else
+		s->query.causes_count++;
+}
+
+/* KEY=VALUE */
+static void attribute_add(struct search *s, const char *value)
+{
+	const char *equal = strchr(value, '=');
+	size_t bytes = equal ? (size_t)(equal - value) : 0;
+	char *key;
+
+	if (!bytes) {
+		s->why = "an attribute is KEY=VALUE";
+		return;
+	}
+	key = s->query.tags_count < TAGS_MAX ? pool_alloc(s->pool, bytes + 1, 1) : NULL;
+	if (!key) {
+		s->why = "there are too many attributes";
+		return;
+	}
+	memcpy(key, value, bytes);
+	s->tags[s->query.tags_count++] =
+		(struct attribute){.key = key, .type = VALUE_STRING, .string = equal + 1};
+}
+
+static enum MHD_Result value_take(void *arg, enum MHD_ValueKind kind, const char *key,
+				  const char *value)
+{
+	struct search *s = arg;
+
+	if (!value || !*value)
+		return MHD_YES;
+	if (strcmp(key, "cause") == 0)
+		cause_add(s, value);
+	else if (strcmp(key, "attribute") == 0)
+		attribute_add(s, value);
+	return s->why ? MHD_NO : MHD_YES;
+}
+
+static void sort_read(struct search *s, const char *value)
+{
+	int part = value ? part_parse(value, strlen(value)) : -1;
+
+	if (!value || strcmp(value, "time") == 0)
+		return;
+	s->query.sort = part < 0 ? STORE_SORT_DURATION : STORE_SORT_PART;
+	if (part >= 0)
+		s->query.sort_part = (enum split_part)part;
+	else if (strcmp(value, "duration") != 0)
+		s->why = "sort is time, duration or a part of the split, such as lock";
+}
+
+static void duration_read(struct search *s, const char *value, uint64_t *ns)
+{
+	if (value && units_parse_duration(value, ns))
+		s->why = "min_duration and max_duration are times such as 5ms";
+}
+
+static void limit_read(struct search *s, const char *value)
+{
+	char *end = NULL;
+	unsigned long limit = value ? strtoul(value, &end, 10) : TRACES;
+
+	if (value && (!isdigit((unsigned char)*value) || *end || !limit || limit > TRACES_MAX))
+		s->why = "limit is a number from 1 to 500";
+	s->query.limit = limit;
+}
+
+static void page_read(struct search *s, const char *value)
+{
+	if (!value)
+		return;
+	if (strlen(value) != TOKEN_DIGITS || strspn(value, "0123456789abcdef") != TOKEN_DIGITS ||
+	    sscanf(value, "%16" SCNx64 "%16" SCNx64 "%16" SCNx64, &s->after.value,
+		   &s->after.id.high, &s->after.id.low) != 3)
+		s->why = "page is what an answer had as next";
+	s->query.after = &s->after;
+}
+
+static void search_read(struct query *q, struct search *s)
+{
+	const char *kind = query_value(q, "kind"), *error = query_value(q, "error");
+
+	s->query.service = query_value(q, "service");
+	s->query.operation = query_value(q, "operation");
+	s->query.kind = kind ? received_kind_parse(kind) : -1;
+	if (kind && s->query.kind < 0)
+		s->why = "kind is server, client, internal, producer or consumer";
+	s->query.is_error = error && strcmp(error, "true") == 0;
+	s->query.causes = s->causes;
+	s->query.tags = s->tags;
+	if (!own_range(q, &s->query.begin_from_ns, &s->query.begin_to_ns))
+		s->why = OWN_RANGE_WHY;
+	duration_read(s, query_value(q, "min_duration"), &s->query.duration_from_ns);
+	duration_read(s, query_value(q, "max_duration"), &s->query.duration_to_ns);
+	sort_read(s, query_value(q, "sort"));
+	limit_read(s, query_value(q, "limit"));
+	page_read(s, query_value(q, "page"));
+	MHD_get_connection_values(q->connection, MHD_GET_ARGUMENT_KIND, value_take, s);
+}
+
+/* What a trace is in short. */
+struct summary {
+	const struct received_span
+		*root; /* without a parent in the trace's answer; the first one */
+	uint64_t begin_ns, end_ns, errors, spans;
+};
+
+static struct summary summary_of(const struct received_batch *batch, struct trace_id id)
+{
+	struct summary sum = {.begin_ns = UINT64_MAX};
+
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct received_span *span = &batch->data[i];
+
+		if (span->trace.high != id.high || span->trace.low != id.low)
+			continue;
+		if (!sum.root || (sum.root->parent_id && !span->parent_id))
+			sum.root = span;
+		sum.begin_ns = span->begin_ns < sum.begin_ns ? span->begin_ns : sum.begin_ns;
+		sum.end_ns = span->end_ns > sum.end_ns ? span->end_ns : sum.end_ns;
+		sum.errors += span->status == RECEIVED_ERROR;
+		sum.spans++;
+	}
+	return sum;
+}
+
+static void trace_write(struct json *j, const struct store_mark *mark,
+			const struct received_batch *batch)
+{
+	const struct summary sum = summary_of(batch, mark->id);
+	char text[TRACE_ID_BYTES];
+
+	trace_id_text(text, mark->id);
+	json_object_begin(j, NULL);
+	json_string(j, "trace_id", text);
+	json_u64(j, "value", mark->value);
+	if (sum.root) {
+		json_string(j, "service", sum.root->resource->service);
+		json_string(j, "name", sum.root->name);
+		json_u64(j, "begin_unix_ns", sum.begin_ns);
+		json_u64(j, "end_unix_ns", sum.end_ns);
+	}
+	json_u64(j, "spans", sum.spans);
+	json_u64(j, "errors", sum.errors);
+	json_object_end(j);
+}
+
+static int answer_write(struct query *q, const struct search *s, const struct store_marks *marks,
+			const struct received_batch *batch)
+{
+	struct json j;
+
+	json_init_bytes(&j, q->body);
+	json_object_begin(&j, NULL);
+	json_u64(&j, "version", 1);
+	json_array_begin_lines(&j, "traces");
+	for (size_t i = 0; i < marks->count; i++)
+		trace_write(&j, &marks->data[i], batch);
+	json_array_end(&j);
+	if (marks->count == s->query.limit) {
+		const struct store_mark *last = &marks->data[marks->count - 1];
+		char token[TOKEN_DIGITS + 1];
+
+		snprintf(token, sizeof(token), "%016" PRIx64 "%016" PRIx64 "%016" PRIx64,
+			 last->value, last->id.high, last->id.low);
+		json_string(&j, "next", token);
+	}
+	json_object_end(&j);
+	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
+}
+
+static int traces_find(struct query *q, const struct store_marks *marks,
+		       struct received_batch *batch)
+{
+	struct store_ids ids = {0};
+	int err = 0;
+
+	for (size_t i = 0; i < marks->count && !err; i++)
+		err = vec_push(&ids, marks->data[i].id);
+	err = err ? err : store_find(q->source->store, &ids, q->pool, batch, q->e);
+	vec_free(&ids);
+	return err;
+}
+
+int own_search(struct query *q)
+{
+	struct search search = {.pool = q->pool};
+	struct received_batch batch = {0};
+	struct store_marks marks = {0};
+	int err;
+
+	search_read(q, &search);
+	if (search.why)
+		return own_error(q, MHD_HTTP_BAD_REQUEST, search.why);
+	err = store_search_marks(q->source->store, &search.query, &marks, q->e);
+	err = err ? err : traces_find(q, &marks, &batch);
+	err = err ? err : answer_write(q, &search, &marks, &batch);
+	vec_free(&marks);
+	vec_free(&batch);
+	return err;
+}
