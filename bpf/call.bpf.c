@@ -56,6 +56,19 @@ static __always_inline int call_selected(const u64 args[6])
 	return __builtin_popcountll(all - 1);
 }
 
+#define IOCB_FILE 20 /* offset of iocb.aio_fildes */
+
+/* The descriptor of a request of an io_submit; -1: it cannot be read. */
+static __always_inline int call_submitted(u64 requests, u64 at)
+{
+	u64 request = 0;
+	int fd = -1;
+
+	if (!bpf_probe_read_user(&request, sizeof(request), (void *)(requests + 8 * at)))
+		bpf_probe_read_user(&fd, sizeof(fd), (void *)(request + IOCB_FILE));
+	return fd;
+}
+
 int call_file_polled(struct thread_state *state)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -67,7 +80,12 @@ int call_file_polled(struct thread_state *state)
 	call_registers(args, (void *)bpf_task_pt_regs(task), false);
 	if (state->row == SYSCALL_NR_select || state->row == SYSCALL_NR_pselect6)
 		fd = call_selected(args);
-	else if (args[1] == 1)
+	else if (state->row == SYSCALL_NR_io_submit) {
+		if ((s64)args[1] > 0)
+			fd = call_submitted(args[2], 0);
+		if ((s64)args[1] > 1 && fd != call_submitted(args[2], args[1] - 1))
+			fd = -1;
+	} else if (args[1] == 1)
 		bpf_probe_read_user(&fd, sizeof(fd), (void *)args[0]);
 	if (fd < 0)
 		return 0;

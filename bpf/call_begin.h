@@ -60,9 +60,16 @@ static __always_inline bool call_polls(u32 row)
 	       row == SYSCALL_NR_pselect6;
 }
 
+/* Calls whose file stands in memory. */
+static __always_inline bool call_points_to_file(u32 row)
+{
+	return call_polls(row) || row == SYSCALL_NR_io_submit;
+}
+
 /*
  * Finds the file of the running thread's poll or select if it has one descriptor, below 64 with
- * select. Returns the descriptor, 0 if there are several. Not for 32-bit programs.
+ * select, or of an io_submit whose first and last request are on one. Returns the descriptor, 0 if
+ * there are several. Not for 32-bit programs.
  */
 int call_file_polled(struct thread_state *state);
 
@@ -77,7 +84,7 @@ static __always_inline u32 call_file_find(struct thread_state *state, struct tas
 		file_of_task(&state->file, task, fd);
 	else
 		__builtin_memset(&state->file, 0, sizeof(state->file));
-	if (call_polls(state->row))
+	if (call_points_to_file(state->row))
 		fd = call_file_polled(state);
 	return fd;
 }

@@ -66,7 +66,7 @@ static __always_inline void call_now_file(struct thread_state *state, struct tas
 	__builtin_memset(&state->file, 0, sizeof(state->file));
 	if (which)
 		state->call_fd = call_descriptor(state, regs, which);
-	else if (call_polls(state->row))
+	else if (call_points_to_file(state->row))
 		state->call_fd = call_file_polled(state);
 	if (!which && !state->file.kind)
 		return;

@@ -62,6 +62,7 @@ static void syscall_sums(struct partial *p, const struct life *l, const struct l
 				.fd = call_fd(c->flags, c->nr, args, 6),
 				.begin_ns = v->begin_ns};
 	struct sum_one one = {.duration_ns = v->end_ns - v->begin_ns,
+			      .part = syscall_is_restart(c->result),
 			      .idle = work_is_assumed(v->work) ? &v->idle : NULL};
 	int native = compat ? syscall_native(c->nr) : c->nr;
 	struct other_end other;

@@ -102,7 +102,7 @@ int call_sums_add(struct partial *p, const struct call_sum *call, const struct s
 	if (err)
 		return err;
 	one->error = syscall_result_is_error(call->error);
-	if (call->other && !one->error && sums_tell(p, SUM_BY_FILE)) {
+	if (call->other && !one->error && !one->part && sums_tell(p, SUM_BY_FILE)) {
 		struct split rest = {0};
 
 		if (split)

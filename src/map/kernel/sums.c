@@ -93,6 +93,8 @@ static inline int sum_count(struct sums *s, size_t number, const struct sum_one 
 	struct sum_late *late = &s->late[s->late_next++ % SUMS_LATE], before = *late;
 	struct sum *sum = &s->list.data[number];
 
+	if (one->part)
+		return 0;
 	sum->count++;
 	sum->errors += one->error;
 	sum->read_bytes += one->read_bytes;

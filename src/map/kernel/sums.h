@@ -56,6 +56,7 @@ static inline struct sum_of sum_names(const struct sum *sum)
 struct sum_one {
 	u64 duration_ns;
 	bool error;
+	bool part; /* of a call that goes on: only its time counts */
 	u64 read_bytes, written_bytes;
 	const struct work_split *idle; /* waits for work under no context; NULL: none */
 };

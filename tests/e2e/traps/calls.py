@@ -68,6 +68,8 @@ def a_read_that_a_handler_interrupts():
     equal([c["attributes"].get("result") for c in calls], [None] * 3 + [1], "what it read")
     rows = {r["key"]: r for r in fathom.report(path, "syscall")["rows"]}
     equal(rows["read"]["errors"], 0, "errors")
+    whole = [s for s in spans(path, "syscall", "read") if not s["attributes"].get("restarted")]
+    equal(rows["read"]["count"], len(whole), "calls, of which one was interrupted three times")
 
 
 @tests.add

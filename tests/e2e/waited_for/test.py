@@ -382,6 +382,30 @@ f = os.open("mapped", os.O_RDONLY); os.posix_fadvise(f, 0, 0, os.POSIX_FADV_DONT
 for i in range(0, 4 << 20, 256 << 10): ctypes.c_char.from_address(at + i).value
 """
 
+@tests.add
+def a_submission_has_the_file_of_its_requests():
+    recording, folder = record("submits", SUBMITS)
+    calls = {name: rows_of_pair(recording, f"{folder}/{name}").get("io_submit") for name in "ab"}
+    equal(calls, {"a": 2, "b": 1}, "submissions to each file")
+    names = [span["attributes"].get("fd.name") for span in spans(recording, "io_submit")]
+    equal(names, [f"{folder}/{name}" if name else None for name in ("a", "b", "a", None)], "files")
+
+
+SUBMITS = """
+import ctypes, os, struct
+libc = ctypes.CDLL(None)
+ring = ctypes.c_uint64(0)
+assert libc.syscall(206, 16, ctypes.byref(ring)) == 0  # io_setup
+buffer = ctypes.create_string_buffer(16)
+a = os.open("a", os.O_CREAT | os.O_RDWR); b = os.open("b", os.O_CREAT | os.O_RDWR)
+def submit(*fds):
+    requests = [ctypes.create_string_buffer(struct.pack("<QIIHhIQQqQII", 0, 0, 0, 1, 0, fd,
+                ctypes.addressof(buffer), 16, 0, 0, 0, 0), 64) for fd in fds]
+    list = (ctypes.c_void_p * len(fds))(*[ctypes.addressof(request) for request in requests])
+    assert libc.syscall(209, ring, ctypes.c_long(len(fds)), list) == len(fds)
+submit(a); submit(b); submit(a, a); submit(a, b)
+"""
+
 TWO = """
 import ctypes, fcntl, os, socket, struct
 a = os.open("a", os.O_CREAT | os.O_RDWR); os.write(a, b"x" * 100)
