@@ -260,12 +260,16 @@ static void file_turn(struct store *s)
 	struct error e = {0};
 	int err = file_end(s, &e);
 
-	err = err ? err : file_push(s, s->files.data[s->files.count - 1].number + 1);
+	if (!err) {
+		known_versions_forget(&s->known);
+		/* no query sees the new file before it is attached */
+		pthread_rwlock_wrlock(&s->opening);
+		err = file_push(s, s->files.data[s->files.count - 1].number + 1);
+		if (!err)
+			store_reopen_locked(s, &e);
+		pthread_rwlock_unlock(&s->opening);
+	}
 	s->end_ns = clock_now_ns() + (err ? RETRY_NS : 0);
-	if (err)
-		return;
-	known_versions_forget(&s->known);
-	store_reopen(s, &e);
 }
 
 /* Removes the oldest file. */

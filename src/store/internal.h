@@ -46,6 +46,9 @@ struct store {
 	VEC(uint8_t) fates; /* enum store_fate of the last batch */
 };
 
+/* store_reopen() for a caller that has `opening` for writing. */
+int store_reopen_locked(struct store *s, struct error *e);
+
 /* A connection for a query. End it, also if beginning failed. */
 struct asking {
 	struct store *store;

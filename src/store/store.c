@@ -61,14 +61,21 @@ static void writer_close(struct store *s)
 	s->writer = NULL;
 }
 
+int store_reopen_locked(struct store *s, struct error *e)
+{
+	int err;
+
+	writer_close(s);
+	err = database_reopen(DATABASE_ALL, &s->db, e);
+	return err ? err : writer_open(s, e);
+}
+
 int store_reopen(struct store *s, struct error *e)
 {
 	int err;
 
 	pthread_rwlock_wrlock(&s->opening);
-	writer_close(s);
-	err = database_reopen(DATABASE_ALL, &s->db, e);
-	err = err ? err : writer_open(s, e);
+	err = store_reopen_locked(s, e);
 	pthread_rwlock_unlock(&s->opening);
 	return err;
 }

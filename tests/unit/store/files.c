@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <glob.h>
-#include <sys/stat.h>
+#include <pthread.h>
 
 #include "tests/unit/store/spans.h"
 
@@ -222,6 +221,56 @@ TEST(a_file_ends_after_its_period)
 	CHECK_EQ(found(s, 1), 1);
 	CHECK_EQ(found(s, 2), 1);
 	close_filled(s);
+}
+
+struct asker {
+	struct store *store;
+	_Atomic bool ends;
+	_Atomic int failures, answers;
+};
+
+static void *ask(void *arg)
+{
+	struct asker *a = arg;
+	struct pool own = {0};
+
+	while (!a->ends) {
+		struct store_ids found = {0};
+		struct received_batch batch = {0};
+		struct trace_id id = {1, 1};
+		const struct store_ids ids = {&id, 1, 1};
+		const struct store_query query = {.kind = -1, .limit = 5};
+
+		a->failures += store_search(a->store, &query, &found, NULL) != 0;
+		a->failures += store_find(a->store, &ids, &own, &batch, NULL) != 0;
+		a->answers++;
+		vec_free(&found);
+		vec_free(&batch);
+		pool_reset(&own);
+	}
+	pool_free(&own);
+	return NULL;
+}
+
+TEST(queries_are_answered_while_files_come_and_go)
+{
+	struct asker asker = {0};
+	pthread_t thread;
+
+	store_options.period_ns = 1;
+	store_options.keep_bytes = 3000000;
+	asker.store = open_empty();
+	CHECK_EQ(pthread_create(&thread, NULL, ask, &asker), 0);
+	for (uint64_t i = 1; i <= 40 || asker.answers < 20; i++) {
+		struct received_span span = make(i, 1, "a");
+
+		append(asker.store, &span, 1);
+		commit(asker.store, i);
+	}
+	asker.ends = true;
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK_EQ(asker.failures, 0);
+	close_filled(asker.store);
 }
 
 TEST_MAIN()

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all answers of fathom's own query API need. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/units.h"
+#include "serve/answer.h"
+#include "serve/own.h"
+
+int own_error(struct query *q, int status, const char *why)
+{
+	struct json j;
+
+	json_init_bytes(&j, q->body);
+	json_object_begin(&j, NULL);
+	json_u64(&j, "version", 1);
+	json_string(&j, "error", why);
+	json_object_end(&j);
+	return json_end(&j) ? -ENOMEM : status;
+}
+
+uint64_t own_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool time_parse(const char *text, uint64_t now_ns, uint64_t *ns)
+{
+	uint64_t before;
+	char *end;
+
+	if (!text)
+		return true;
+	if (units_parse_duration(text, &before) == 0) {
+		*ns = before < now_ns ? now_ns - before : 0;
+		return true;
+	}
+	errno = 0;
+	*ns = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+bool own_range(struct query *q, uint64_t *from_ns, uint64_t *to_ns)
+{
+	uint64_t now_ns = own_now_ns();
+
+	return time_parse(query_value(q, "from"), now_ns, from_ns) &&
+	       time_parse(query_value(q, "to"), now_ns, to_ns);
+}
