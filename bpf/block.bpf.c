@@ -159,9 +159,8 @@ static __always_inline void *bio_find(void *map, struct bio *bio)
 }
 
 /* Finds the entry of the first bio of a request that is in the map. */
-static __always_inline void *bios_find(void *map, struct request *request)
+static __always_inline void *bios_find(void *map, struct bio *bio)
 {
-	struct bio *bio = request->bio;
 	void *found = NULL;
 
 	for (int i = 0; i < MERGED_MAX && bio && !found; i++) {
@@ -172,13 +171,13 @@ static __always_inline void *bios_find(void *map, struct request *request)
 }
 
 /* Fills in who submitted the request, or that this is lost. */
-static __always_inline bool block_of_bios(struct block_open *open, struct request *request)
+static __always_inline bool block_of_bios(struct block_open *open, struct bio *bio)
 {
-	struct block_open *of_bio = bios_find(&block_bios, request);
+	struct block_open *of_bio = bios_find(&block_bios, bio);
 
 	if (of_bio)
 		*open = *of_bio;
-	return of_bio || (block_was_crowded && bios_find(&block_crowded, request));
+	return of_bio || (block_was_crowded && bios_find(&block_crowded, bio));
 }
 
 /* Whether a flush is for the request: it has the tag of the first request that waits for it. */
@@ -247,16 +246,16 @@ __noinline int flush_goes_on(u64 key, u32 bytes)
  * request at the address of one whose end was not seen begins elsewhere, or its bio was submitted
  * later.
  */
-static __always_inline bool block_is_known(struct request *request)
+static __always_inline bool block_is_known(struct request *request, struct bio *bio)
 {
 	u64 key = (u64)request;
 	struct block_open *open = bpf_map_lookup_elem(&block_requests, &key), *of_bio;
 
-	if (!open || !request->bio || request->__sector != open->sector + (open->bytes >> 9))
+	if (!open || !bio || request->__sector != open->sector + (open->bytes >> 9))
 		return false;
-	if (open->bio != (u64)request->bio && !open->bytes)
+	if (open->bio != (u64)bio && !open->bytes)
 		return false;
-	of_bio = bio_find(&block_bios, request->bio);
+	of_bio = bio_find(&block_bios, bio);
 	return !of_bio || of_bio->queued_ns <= open->issued_ns;
 }
 
@@ -264,16 +263,17 @@ SEC("tp_btf/block_rq_issue")
 int BPF_PROG(block_rq_issue, struct request *request)
 {
 	struct block_open open = {};
+	struct bio *bio = KERNEL_READ(request, bio);
 	u64 key = (u64)request;
 
-	if (block_is_known(request))
+	if (block_is_known(request, bio))
 		return 0;
-	if (request->bio ? !block_of_bios(&open, request) : !block_of_flush(&open, request)) {
-		if (request->bio) /* the end of the request that had the address was not seen */
+	if (bio ? !block_of_bios(&open, bio) : !block_of_flush(&open, request)) {
+		if (bio) /* the end of the request that had the address was not seen */
 			bpf_map_delete_elem(&block_requests, &key);
 		return 0;
 	}
-	open.bio = (u64)request->bio;
+	open.bio = (u64)bio;
 	open.sector = request->__sector;
 	open.issued_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&block_requests, &key, &open, BPF_ANY))
@@ -299,7 +299,7 @@ static __always_inline u32 block_flags(struct request *request, int error)
 /* The partition of a request, if the kernel keeps it there; else the disk. */
 static __always_inline u32 block_device_of(struct request *request)
 {
-	struct block_device *part = request->part;
+	struct block_device *part = KERNEL_READ(request, part);
 
 	return part ? BPF_CORE_READ(part, bd_dev) : BPF_CORE_READ(request, q, disk, part0, bd_dev);
 }

@@ -473,4 +473,15 @@ struct bpf_iter__task_file {
 /* Bounds an index in assembly, lest the compiler drop what the verifier wants to see. */
 #define BOUND(index, mask) __asm__ volatile("%0 &= " #mask : "+r"(index))
 
+/*
+ * The number, of which the verifier forgets what it knows. It then looks once at what follows, and
+ * not once for each value. `unknown` is any number that it does not know: with itself it is 0.
+ */
+#define FORGET(number, unknown)                                                                    \
+	({                                                                                         \
+		u64 number_ = (number), zero_ = (unknown);                                         \
+		__asm__ volatile("%1 ^= %1\n%0 ^= %1" : "+r"(number_), "+r"(zero_));               \
+		(typeof(number))number_;                                                           \
+	})
+
 #endif

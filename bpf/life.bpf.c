@@ -87,13 +87,13 @@ static __always_inline void location_drop(struct task_struct *task)
 /* Notes the number of a new thread in its pid namespace, which its libfathom will write. */
 static __always_inline void notice_thread(struct task_struct *task)
 {
-	u32 level = task->thread_pid->level;
+	struct pid *pid = KERNEL_READ(task, thread_pid);
+	u32 level = KERNEL_READ(pid, level);
 	int nr = 0;
 
 	if (level == 0)
 		return;
-	if (level > 32 ||
-	    bpf_probe_read_kernel(&nr, sizeof(nr), &task->thread_pid->numbers[level].nr))
+	if (level > 32 || bpf_probe_read_kernel(&nr, sizeof(nr), &pid->numbers[level].nr))
 		return;
 	notice_emit(task, NOTICE_THREAD, nr);
 }

@@ -65,7 +65,14 @@ struct ring_place {
 	u32 cpu;
 };
 
-#define RING_TRIES 4
+#define RING_NONE (~0ull)
+
+/*
+ * What is rare of ring_try() (ring.bpf.c). Not static, so that the verifier looks at it once, and
+ * not at each place that reserves slots.
+ */
+u64 ring_try_again(u32 n); /* the position, or RING_NONE */
+int ring_wake_part(void);
 
 /* Counts a lost record of that kind; RING_LOST_ANY: the kind is not known. */
 #define RING_LOST_ANY 0
@@ -115,6 +122,13 @@ static __always_inline void ring_wake_for_news(void)
 		ring_wake();
 }
 
+/* Whether the ring has no room for `n` slots behind `head`. */
+static __always_inline bool ring_is_full(const struct ring_control *ring, u64 head, u32 n)
+{
+	return !ring_overwrites &&
+	       head + n - *(const volatile u64 *)&ring->tail > (1ull << (ring_bits & 31));
+}
+
 /* Reserves `n` slots of this CPU's ring. 0, or -1: there is no room. */
 static __always_inline int ring_try(struct ring_place *place, u32 n)
 {
@@ -124,22 +138,19 @@ static __always_inline int ring_try(struct ring_place *place, u32 n)
 
 	if (!ring)
 		return -1;
-#pragma unroll
-	for (int i = 0; i < RING_TRIES; i++) {
-		head = *(volatile u64 *)&ring->head;
-		if (!ring_overwrites &&
-		    head + n - *(volatile u64 *)&ring->tail > (1ull << (ring_bits & 31)))
-			break;
-		if (__sync_val_compare_and_swap(&ring->head, head, head + n) == head) {
-			place->position = head;
-			place->cpu = cpu;
-			goto taken;
-		}
+	head = *(volatile u64 *)&ring->head;
+	if (ring_is_full(ring, head, n))
+		return -1;
+	if (__sync_val_compare_and_swap(&ring->head, head, head + n) == head) {
+		if ((head ^ (head + n)) & ring_part)
+			ring_wake_part();
+	} else { /* an interrupt came between */
+		head = ring_try_again(n);
+		if (head == RING_NONE)
+			return -1;
 	}
-	return -1;
-taken:
-	if ((head ^ (head + n)) & ring_part)
-		ring_wake();
+	place->cpu = cpu;
+	place->position = head;
 	return 0;
 }
 

@@ -76,6 +76,11 @@ static __always_inline bool thread_is_uncalled(struct task_struct *task, struct 
 	return !state || !calls_are_followed(state);
 }
 
+/* What sched_switch() finds out of the next thread first. */
+#define NEXT_IS_THREAD 1u /* it is not idle */
+#define NEXT_IS_IN 2u
+#define NEXT_IS_UNCALLED 4u
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     u32 prev_state)
@@ -87,10 +92,18 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	struct record_switch *r = &out.r;
 	struct ring_place place;
 	bool over = false, followed = true;
-	u32 n;
+	u32 n, next_is;
 
 	if (!in && !next_in)
 		return 0;
+	/* here, so that the verifier need not look at all below with and without a state of next */
+	r->next_tid = tid_of(next, next_state);
+	next_is = next->pid ? NEXT_IS_THREAD : 0;
+	if (next_in)
+		next_is |= NEXT_IS_IN;
+	if (thread_is_uncalled(next, next_state))
+		next_is |= NEXT_IS_UNCALLED;
+	next_is = FORGET(next_is, prev_state);
 	if (in && state->fault_begin_ns && calls_are_followed(state))
 		fault_leave(state, preempt, prev_state);
 	if (in && !task_is_kernels(prev))
@@ -106,14 +119,15 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		}
 		/* first stays on a CPU and ends of threads are always recorded */
 		in = in && (context_is_set(&r->ctx) || over || (prev_state & 0x80));
-		next_in = next_in && (sleeper_is_wanted(next_state) || first_stay(next_state));
-		if (!in && !next_in)
+		if (!sleeper_is_wanted(next_state) && !first_stay(next_state))
+			next_is &= ~NEXT_IS_IN;
+		if (!in && !(next_is & NEXT_IS_IN))
 			return 0;
 	}
-	n = switch_slots_of(r);
+	n = FORGET(switch_slots_of(r), prev_state);
 	if (ring_reserve(&place, n, RECORD_switch))
 		return 0;
-	if (spans_only && next_in && first_stay(next_state))
+	if (spans_only && next_is & NEXT_IS_IN && first_stay(next_state))
 		next_state->stayed = 1;
 	if (over)
 		state->spanned = 0;
@@ -121,8 +135,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	r->head.time_ns = bpf_ktime_get_ns();
 	r->head.tid = tid_of(prev, state);
 	r->head.pid = prev->tgid;
-	r->next_tid = tid_of(next, next_state);
-	r->state = prev->pid ? leave_state(preempt, prev_state, prev) : LEAVE_idle;
+	r->state = FORGET(prev->pid ? leave_state(preempt, prev_state, prev) : LEAVE_idle,
+			  prev_state);
 	if (over && !(prev_state & 0x80))
 		r->state = LEAVE_untold;
 	if (task_is_kernels(prev)) {
@@ -133,11 +147,11 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		switch_fill_mode(r, state, prev, followed);
 	else if (in && !followed)
 		r->state |= LEAVE_BEFORE_UNKNOWN;
-	if (thread_is_uncalled(next, next_state))
+	if (next_is & NEXT_IS_UNCALLED)
 		r->state |= LEAVE_NEXT_UNCALLED;
 	if (prev->pid && !in)
 		r->mode |= MODE_PREV_OUT;
-	if (next->pid && !next_in)
+	if ((next_is & (NEXT_IS_THREAD | NEXT_IS_IN)) == NEXT_IS_THREAD)
 		r->mode |= MODE_NEXT_OUT;
 	ring_publish(&place, r, n);
 	return 0;

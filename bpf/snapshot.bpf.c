@@ -542,18 +542,21 @@ static __always_inline void snapshot_leaves(struct seq_file *seq, struct task_st
 static __always_inline bool snapshot_tells_process(struct task_struct *task,
 						   const struct thread_state *state)
 {
-	return task->pid == task->tgid ||
-	       ((state->flags & STATE_BY_CGROUP) && !cgroup_in_scope(task->group_leader));
+	return task->pid == task->tgid || ((state->flags & STATE_BY_CGROUP) &&
+					   !cgroup_in_scope(KERNEL_READ(task, group_leader)));
 }
 
 SEC("iter/task")
 int snapshot_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	struct seq_file *seq = ctx->meta->seq; /* the verifier is slow at each such load */
+	struct task_struct *leader;
 	struct thread_state *state;
 
 	if (!task)
 		return 0;
+	leader = task->group_leader;
 	state = snapshot_state_of(task);
 	named_keep(task, state);
 	if (!state_in(state))
@@ -561,7 +564,7 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	/* a thread that ends moves no more, but its cgroup may be removed before it is gone */
 	if ((state->flags & STATE_BY_CGROUP) && !(task->flags & PF_EXITING) &&
 	    !cgroup_in_scope(task)) {
-		snapshot_leaves(ctx->meta->seq, task, state);
+		snapshot_leaves(seq, task, state);
 		return 0;
 	}
 	if ((state->flags & STATE_SEEN) && !snapshot_again)
@@ -569,11 +572,10 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	if (!(state->flags & STATE_SEEN)) /* state that was not made by state_enter() */
 		state_find_creator(state, task);
 	if (snapshot_tells_process(task, state) &&
-	    snapshot_process(ctx->meta->seq, task->group_leader, ctx->meta->session_id))
+	    snapshot_process(seq, leader, ctx->meta->session_id))
 		return 0;
 	/* one that has ended, but for its place in the list, has no time any more */
-	if (leave_of_task_state(task->__state) != LEAVE_dead &&
-	    snapshot_thread(ctx->meta->seq, task, state))
+	if (leave_of_task_state(task->__state) != LEAVE_dead && snapshot_thread(seq, task, state))
 		return 0;
 	state_clear(state, STATE_UNTOLD);
 	state_set(state, STATE_SEEN);

@@ -121,6 +121,7 @@ struct {
 /* The number of a thread in capture's own pid namespace; 0: the thread is not visible there. */
 static __always_inline u32 own_number(struct task_struct *task)
 {
+	struct pid *numbers = KERNEL_READ(task, thread_pid);
 	struct upid seen = {};
 	u32 pid = task->pid;
 
@@ -128,8 +129,8 @@ static __always_inline u32 own_number(struct task_struct *task)
 			     memory */
 	if (own_level == 0)
 		return pid;
-	if (own_level > 32 || task->thread_pid->level < own_level ||
-	    bpf_probe_read_kernel(&seen, sizeof(seen), &task->thread_pid->numbers[own_level]) ||
+	if (own_level > 32 || KERNEL_READ(numbers, level) < own_level ||
+	    bpf_probe_read_kernel(&seen, sizeof(seen), &numbers->numbers[own_level]) ||
 	    (u64)seen.ns != own_namespace)
 		return 0;
 	return seen.nr;
@@ -357,12 +358,12 @@ static __always_inline void state_clear(struct thread_state *state, u32 flags)
  */
 static __always_inline void state_find_creator(struct thread_state *state, struct task_struct *task)
 {
-	struct task_struct *creator = task->group_leader;
+	struct task_struct *creator = KERNEL_READ(task, group_leader);
 	u64 tp = task->thread.fsbase;
 
 	if (task->pid == task->tgid) {
-		creator = task->real_parent;
-		if (BPF_CORE_READ(creator, mm) != task->mm)
+		creator = KERNEL_READ(task, real_parent);
+		if (KERNEL_READ(creator, mm) != KERNEL_READ(task, mm))
 			return;
 	}
 	if (state->creator_tp || BPF_CORE_READ(creator, thread.fsbase) != tp)

@@ -206,7 +206,7 @@ static __always_inline u32 syscall_slots(const struct thread_state *state, const
 {
 	if (context_is_set(&state->ctx))
 		return 3;
-	return state->file.kind || args[2] || args[3] || args[4] || args[5] ? 2 : 1;
+	return state->file.kind | args[2] | args[3] | args[4] | args[5] ? 2 : 1;
 }
 
 /*
@@ -240,7 +240,7 @@ __noinline int syscall_begin_late(struct thread_state *state)
 static __always_inline void syscall_take_args(u64 args[6], const struct thread_state *state,
 					      struct pt_regs *regs)
 {
-	u32 n = state->compat ? 6 : syscall_nargs[call_row_of(state)];
+	s64 n = state->compat ? 6 : syscall_nargs[call_row_of(state)];
 
 	if (state->in_syscall && call_keeps_args(state->row)) {
 #pragma unroll
@@ -250,8 +250,8 @@ static __always_inline void syscall_take_args(u64 args[6], const struct thread_s
 		call_registers(args, regs, state->compat);
 	}
 #pragma unroll
-	for (u32 i = 0; i < 6; i++)
-		args[i] = i < n ? args[i] : 0;
+	for (s64 i = 0; i < 6; i++)
+		args[i] &= (u64)((i - n) >> 63); /* all bits where i < n: no branch */
 }
 
 static __always_inline bool syscall_is_wanted(const struct thread_state *state)
@@ -380,7 +380,7 @@ static __always_inline bool syscall_put(struct thread_state *state, struct task_
 	u32 n;
 
 	syscall_take_args(args, state, regs);
-	n = syscall_slots(state, args);
+	n = FORGET(syscall_slots(state, args), result);
 	if (ring_reserve(&place, n + opened->path_slots + opened->name_slots, RECORD_syscall))
 		return false;
 	place.position += opened->path_slots;
