@@ -163,14 +163,29 @@ static __always_inline bool detail_is_looked_at(u32 scope)
 	       kind != DETAIL_SCOPE_SPANS;
 }
 
+/*
+ * The scopes that detail_seeds looks at, by names and pids, that the thread is in: a bit for each.
+ * Likewise global.
+ */
+__noinline u32 detail_scopes_of(u64 task_at)
+{
+	u32 first = detail_first, end = detail_end, in = 0;
+
+	for (u32 i = 0; i <= DETAIL_SCOPES; i++) {
+		if (i >= first && i < end && detail_is_looked_at(i) && detail_is_of(i, task_at))
+			in |= 1u << i;
+	}
+	return in;
+}
+
 /* Finds the scopes of detail of the threads that exist. */
 SEC("iter/task")
 int detail_seeds(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct thread_state *state;
-	u32 first = detail_first, end = detail_end, in;
 	u64 address;
+	u32 in;
 
 	if (!task || task->flags & PF_KTHREAD)
 		return 0;
@@ -178,12 +193,11 @@ int detail_seeds(struct bpf_iter__task *ctx)
 	if ((!state && !scope_host) ||
 	    bpf_probe_read_kernel(&address, sizeof(address), &task)) /* as a plain number */
 		return 0;
-	for (u32 i = 0; i <= DETAIL_SCOPES; i++) {
-		if (i < first || i >= end || !detail_is_looked_at(i) || !detail_is_of(i, address))
-			continue;
-		if (!state)
-			state = state_of(task);
-		if (state)
+	in = detail_scopes_of(address);
+	if (!state && in)
+		state = state_of(task);
+	for (u32 i = 0; state && i <= DETAIL_SCOPES; i++) {
+		if (in & 1u << i)
 			detail_take(state, i);
 	}
 	if (!detail_hierarchies)
