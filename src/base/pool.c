@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quota.h"
+
 #define BLOCK_BYTES ((size_t)64 << 10)
 #define ALIGNMENT 16
 
@@ -22,9 +24,13 @@ static struct pool_block *block_add(struct pool *a, size_t bytes)
 
 	if (a->limit_bytes && (size > a->limit_bytes || a->bytes > a->limit_bytes - size))
 		return NULL;
-	block = malloc(sizeof(*block) + size);
-	if (!block)
+	if (!quota_take(a->quota, size))
 		return NULL;
+	block = malloc(sizeof(*block) + size);
+	if (!block) {
+		quota_give(a->quota, size);
+		return NULL;
+	}
 	block->next = a->blocks;
 	block->bytes = size;
 	block->used = 0;
@@ -62,6 +68,7 @@ void pool_reset(struct pool *a)
 
 		first->next = next->next;
 		a->bytes -= next->bytes;
+		quota_give(a->quota, next->bytes);
 		free(next);
 	}
 	first->used = 0;
@@ -70,6 +77,7 @@ void pool_reset(struct pool *a)
 void pool_free(struct pool *a)
 {
 	pool_reset(a);
+	quota_give(a->quota, a->bytes);
 	free(a->blocks);
 	a->blocks = NULL;
 	a->bytes = 0;

@@ -9,11 +9,13 @@
 #include <stddef.h>
 
 struct pool_block;
+struct quota;
 
 struct pool {
 	struct pool_block *blocks; /* the newest first */
 	size_t bytes;		   /* in all blocks */
 	size_t limit_bytes;	   /* of all blocks; 0: none */
+	struct quota *quota;	   /* that it shares with other pools; NULL: none */
 };
 
 /* Memory of `count` elements of `size` bytes, zeroed and aligned to 16; NULL if there is none. */

@@ -2,11 +2,12 @@
 #include "serve/answer.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define RETRY_AFTER "5" /* seconds */
-#define DOCUMENT_BYTES_MAX ((size_t)256 << 20)
+#define DOCUMENT_BYTES_MAX ((size_t)128 << 20)
 
 static int bytes_append(void *arg, const char *data, size_t bytes)
 {
@@ -25,31 +26,62 @@ void json_init_bytes(struct json *j, struct bytes *to)
 	json_init(j, &sink);
 }
 
-static enum MHD_Result response_queue(struct MHD_Connection *connection, unsigned int status,
-				      const char *type, struct bytes *body, const char *allowed)
+/* Memory of an answer until it is sent. */
+struct sending {
+	unsigned char *data;
+	size_t bytes;
+	struct quota *quota;
+};
+
+static void sending_free(void *arg)
 {
+	struct sending *s = arg;
+
+	quota_give(s->quota, s->bytes);
+	free(s->data);
+	free(s);
+}
+
+/* A response that has the body; NULL: out of memory. The body is empty then in any case. */
+static struct MHD_Response *response_make(struct bytes *body, struct quota *quota)
+{
+	struct sending *s = calloc(1, sizeof(*s));
 	struct MHD_Response *response;
+	size_t count = body->count;
+
+	if (!s) {
+		quota_give(quota, body->capacity);
+		bytes_free(body);
+		return NULL;
+	}
+	*s = (struct sending){body->data, body->capacity, quota};
+	*body = (struct bytes){0};
+	response = MHD_create_response_from_buffer_with_free_callback_cls(count, s->data,
+									  sending_free, s);
+	if (!response)
+		sending_free(s);
+	return response;
+}
+
+static enum MHD_Result response_queue(struct MHD_Connection *connection, const struct document *d,
+				      const char *allowed)
+{
+	struct MHD_Response *response = response_make(d->body, d->quota);
 	enum MHD_Result result;
 
-	response = MHD_create_response_from_buffer(body->count, body->count ? body->data : NULL,
-						   body->count ? MHD_RESPMEM_MUST_FREE
-							       : MHD_RESPMEM_PERSISTENT);
-	if (!response) {
-		bytes_free(body);
+	if (!response)
 		return MHD_NO;
-	}
-	if (!body->count)
-		bytes_free(body);
-	*body = (struct bytes){0};
-	MHD_add_response_header(response, "Content-Type", type);
+	MHD_add_response_header(response, "Content-Type", d->type);
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	if (status == MHD_HTTP_TOO_MANY_REQUESTS || status == MHD_HTTP_SERVICE_UNAVAILABLE)
+	if (d->status == MHD_HTTP_TOO_MANY_REQUESTS || d->status == MHD_HTTP_SERVICE_UNAVAILABLE)
 		MHD_add_response_header(response, "Retry-After", RETRY_AFTER);
-	if (status == MHD_HTTP_UNAUTHORIZED)
+	if (d->status == MHD_HTTP_BAD_REQUEST)
+		MHD_add_response_header(response, "Connection", "close");
+	if (d->status == MHD_HTTP_UNAUTHORIZED)
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+	if (d->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, "Allow", allowed);
-	result = MHD_queue_response(connection, status, response);
+	result = MHD_queue_response(connection, d->status, response);
 	MHD_destroy_response(response);
 	return result;
 }
@@ -57,7 +89,7 @@ static enum MHD_Result response_queue(struct MHD_Connection *connection, unsigne
 enum MHD_Result answer_send(struct MHD_Connection *connection, unsigned int status,
 			    const char *type, struct bytes *body)
 {
-	return response_queue(connection, status, type, body, "POST");
+	return response_queue(connection, &(struct document){status, type, body, NULL}, "POST");
 }
 
 enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
@@ -69,7 +101,18 @@ enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int stat
 	bytes_put_u8(&body, '\n');
 	if (body.failed)
 		bytes_free(&body);
-	return response_queue(connection, status, "text/plain; charset=utf-8", &body, "GET, HEAD");
+	return response_queue(connection,
+			      &(struct document){status, "text/plain; charset=utf-8", &body, NULL},
+			      "GET, HEAD");
+}
+
+enum MHD_Result answer_document(struct MHD_Connection *connection, const struct document *document)
+{
+	if (quota_take(document->quota, document->body->capacity))
+		return response_queue(connection, document, "GET, HEAD");
+	bytes_free(document->body);
+	return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+			   "other answers take the memory for answers: try again");
 }
 
 const char *request_header(struct MHD_Connection *connection, const char *name)
@@ -85,11 +128,34 @@ static const struct sockaddr *request_client(struct MHD_Connection *connection)
 	return info ? info->client_addr : NULL;
 }
 
+static enum MHD_Result length_count(void *arg, enum MHD_ValueKind kind, const char *name,
+				    const char *value)
+{
+	unsigned int *count = arg;
+
+	*count += strcasecmp(name, "Content-Length") == 0 ||
+		  strcasecmp(name, "Transfer-Encoding") == 0;
+	return MHD_YES;
+}
+
+/* Whether a request says more than once how long it is: others may see its end elsewhere. */
+static bool is_ambiguous(struct MHD_Connection *connection)
+{
+	unsigned int count = 0;
+
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, length_count, &count);
+	return count > 1;
+}
+
 unsigned int request_refused(struct MHD_Connection *connection, const struct access *access,
 			     bool receives, const char **why)
 {
 	const char *site = request_header(connection, "Sec-Fetch-Site");
 
+	if (is_ambiguous(connection)) {
+		*why = "the request says more than once how long it is";
+		return MHD_HTTP_BAD_REQUEST;
+	}
 	if (!access_host(access, request_header(connection, "Host")) ||
 	    !access_origin(access, request_header(connection, "Origin")) ||
 	    (site && strcasecmp(site, "cross-site") == 0)) {

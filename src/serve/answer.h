@@ -7,9 +7,10 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "base/quota.h"
 #include "serve/access.h"
 
-/* A document that grows, up to 256 MB: then it fails with -ENOMEM. */
+/* A document that grows, up to 128 MB: then it fails with -ENOMEM. */
 void json_init_bytes(struct json *j, struct bytes *to);
 
 /*
@@ -20,14 +21,25 @@ void json_init_bytes(struct json *j, struct bytes *to);
 enum MHD_Result answer_send(struct MHD_Connection *connection, unsigned int status,
 			    const char *type, struct bytes *body);
 
+/* The answer to a query. */
+struct document {
+	unsigned int status;
+	const char *type;
+	struct bytes *body;
+	struct quota *quota; /* for its memory, until it is sent */
+};
+
+/* Takes over the body and leaves it empty. 503 where the quota has no room for it. */
+enum MHD_Result answer_document(struct MHD_Connection *connection, const struct document *document);
+
 /* Answers a query with a line of text. */
 enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
 			    const char *text);
 
 /*
- * Whether a request may be answered: it is for a name of this host, not from a browser's page of
- * another origin, and brings the token where it must. Pages can send requests to this host, with
- * the right Host, though they may not read the answers. 0, or the status and why.
+ * Whether a request may be answered: its length is clear, it is for a name of this host, not from a
+ * browser's page of another origin, and brings the token where it must. Pages can send requests to
+ * this host, with the right Host, though they may not read the answers. 0, or the status and why.
  */
 unsigned int request_refused(struct MHD_Connection *connection, const struct access *access,
 			     bool receives, const char **why);

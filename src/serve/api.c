@@ -9,16 +9,17 @@
 #include <unistd.h>
 
 #include "serve/answer.h"
+#include "serve/deadline.h"
+#include "serve/delivery.h"
 #include "serve/route.h"
 
 #define THREADS 4
-#define CONNECTIONS_MAX 256 /* of three servers: less than the usual limit of 1024 files */
-#define IDLE_SECONDS 30
 #define ANSWER_BYTES_MAX ((size_t)256 << 20) /* spans of one answer */
 #define JSON_TYPE "application/json"
 
 struct api {
 	struct MHD_Daemon *daemon;
+	struct deadline *deadline;
 	struct route_set routes;
 };
 
@@ -101,7 +102,7 @@ static enum MHD_Result query_answer(const struct api_source *source,
 				    struct MHD_Connection *connection, const struct route *route,
 				    const char *word)
 {
-	struct pool pool = {.limit_bytes = ANSWER_BYTES_MAX};
+	struct pool pool = {.limit_bytes = ANSWER_BYTES_MAX, .quota = source->spans};
 	struct bytes body = {0};
 	struct error e = {0};
 	struct query q = {connection, source, word, &pool, &body, NULL, &e};
@@ -109,8 +110,9 @@ static enum MHD_Result query_answer(const struct api_source *source,
 
 	pool_free(&pool);
 	if (status > 0 && !body.failed)
-		return answer_send(connection, (unsigned int)status, q.type ? q.type : JSON_TYPE,
-				   &body);
+		return answer_document(connection, &(struct document){(unsigned int)status,
+								      q.type ? q.type : JSON_TYPE,
+								      &body, source->answers});
 	bytes_free(&body);
 	if (status == -ENOMEM || body.failed)
 		return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -153,7 +155,26 @@ static enum MHD_Result query_take(void *arg, struct MHD_Connection *connection, 
 		*bytes = 0;
 		return MHD_YES;
 	}
+	deadline_end(connection);
 	return routes_answer(&a->routes, connection, url, method);
+}
+
+static void query_end(void *arg, struct MHD_Connection *connection, void **state,
+		      enum MHD_RequestTerminationCode why)
+{
+	deadline_begin(connection);
+}
+
+static struct MHD_Daemon *daemon_start(struct api *a, int fd)
+{
+	const struct receive_limits *limits = a->routes.source.limits;
+
+	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, query_take, a,
+				MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, THREADS,
+				MHD_OPTION_CONNECTION_LIMIT, (unsigned int)limits->connections,
+				MHD_OPTION_CONNECTION_TIMEOUT, limits_seconds(limits),
+				MHD_OPTION_NOTIFY_CONNECTION, deadline_connection, a->deadline,
+				MHD_OPTION_NOTIFY_COMPLETED, query_end, a, MHD_OPTION_END);
 }
 
 int api_start(int fd, enum api_kind kind, const struct api_source *source, struct api **out)
@@ -165,18 +186,18 @@ int api_start(int fd, enum api_kind kind, const struct api_source *source, struc
 						     jaeger_metrics_routes, NULL};
 	struct api *a = calloc(1, sizeof(*a));
 
-	if (!a) {
+	int err = a ? deadline_start(source->limits->request_ns, &a->deadline) : -ENOMEM;
+
+	if (err) {
+		free(a);
 		close(fd);
-		return -ENOMEM;
+		return err;
 	}
 	a->routes = (struct route_set){*source, kind == API_JAEGER ? jaeger : all};
-	a->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, query_take, a,
-				     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
-				     THREADS, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-				     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_END);
+	a->daemon = daemon_start(a, fd);
 	if (!a->daemon) {
 		close(fd);
-		free(a);
+		api_stop(a);
 		return -EIO;
 	}
 	*out = a;
@@ -187,6 +208,8 @@ void api_stop(struct api *a)
 {
 	if (!a)
 		return;
-	MHD_stop_daemon(a->daemon);
+	if (a->daemon)
+		MHD_stop_daemon(a->daemon);
+	deadline_stop(a->deadline);
 	free(a);
 }

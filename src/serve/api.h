@@ -4,6 +4,7 @@
 #define SERVE_API_H
 
 #include "base/error.h"
+#include "base/quota.h"
 #include "log/log.h"
 #include "serve/access.h"
 #include "serve/counts.h"
@@ -21,6 +22,9 @@ struct api_source {
 	struct tally *tally;
 	const struct serve_more *more; /* NULL, or what the status shows besides */
 	const struct access *access;   /* who may ask */
+	const struct receive_limits *limits;
+	struct quota *spans;   /* memory for spans of all answers that are being made */
+	struct quota *answers; /* and for all answers that are being sent */
 };
 
 /* Which APIs an address has. */

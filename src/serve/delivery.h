@@ -18,10 +18,18 @@
 #include "serve/loader.h"
 #include "serve/serve.h"
 
+/* The time of a request in seconds, at least one. */
+static inline unsigned int limits_seconds(const struct receive_limits *limits)
+{
+	uint64_t seconds = limits->request_ns / 1000000000;
+
+	return seconds ? (unsigned int)seconds : 1;
+}
+
 /* Where deliveries go, and what all receivers share. All of it outlives the receivers. */
 struct destination {
 	struct log *log;
-	struct loader *loader;
+	struct loader *loader; /* NULL: nobody reads the log */
 	struct counts *counts;
 	const struct access *access; /* who may send */
 	const struct receive_limits *limits;

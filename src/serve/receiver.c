@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "serve/answer.h"
+#include "serve/deadline.h"
 #include "serve/syncer.h"
 
 struct request {
@@ -26,6 +27,7 @@ struct receiver {
 	struct receiver_options options;
 	struct inbox inbox;
 	struct syncer *syncer;
+	struct deadline *deadline;
 };
 
 static bool type_is(const char *type, const char *wanted)
@@ -60,8 +62,9 @@ static void request_check(struct request *q, const char *url, const char *method
 	refused = request_refused(q->connection, q->receiver->options.to.access, true, &why);
 	if (refused)
 		delivery_refuse(d, refused,
-				refused == MHD_HTTP_FORBIDDEN ? CODE_PERMISSION_DENIED
-							      : CODE_UNAUTHENTICATED,
+				refused == MHD_HTTP_FORBIDDEN	   ? CODE_PERMISSION_DENIED
+				: refused == MHD_HTTP_UNAUTHORIZED ? CODE_UNAUTHENTICATED
+								   : CODE_INVALID_ARGUMENT,
 				why);
 	else if (strcmp(url, protocol->path) != 0)
 		delivery_refuse(d, MHD_HTTP_NOT_FOUND, CODE_UNIMPLEMENTED, protocol->wrong_path);
@@ -150,6 +153,7 @@ static enum MHD_Result request_take(void *arg, struct MHD_Connection *connection
 		*bytes = 0;
 		return MHD_YES;
 	}
+	deadline_end(connection);
 	if (q->is_query)
 		return routes_answer(&r->options.queries, connection, url, method);
 	if (!q->finished)
@@ -165,11 +169,26 @@ static void request_end(void *arg, struct MHD_Connection *connection, void **sta
 {
 	struct request *q = *state;
 
+	deadline_begin(connection);
 	if (!q)
 		return;
 	delivery_drop(&q->delivery);
 	free(q);
 	*state = NULL;
+}
+
+static struct MHD_Daemon *daemon_start(struct receiver *r, int fd)
+{
+	const struct receive_limits *limits = r->options.to.limits;
+
+	return MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
+		NULL, request_take, r, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED,
+		request_end, r, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)limits->connections,
+		MHD_OPTION_CONNECTION_TIMEOUT, limits_seconds(limits), MHD_OPTION_NOTIFY_CONNECTION,
+		deadline_connection, r->deadline,
+		r->options.threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
+		r->options.threads, MHD_OPTION_END);
 }
 
 int receiver_start(int fd, const struct receiver_options *options, struct receiver **out)
@@ -184,18 +203,13 @@ int receiver_start(int fd, const struct receiver_options *options, struct receiv
 	}
 	r->options = *options;
 	inbox_init(&r->inbox, &options->to);
-	r->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
-		NULL, request_take, r, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED,
-		request_end, r, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)r->options.to.limits->connections, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned int)(r->options.to.limits->request_ns / 1000000000),
-		r->options.threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
-		r->options.threads, MHD_OPTION_END);
+	err = deadline_start(options->to.limits->request_ns, &r->deadline);
+	if (!err)
+		r->daemon = daemon_start(r, fd);
 	if (!r->daemon) {
 		close(fd);
 		receiver_stop(r);
-		return -EIO;
+		return err ? err : -EIO;
 	}
 	*out = r;
 	return 0;
@@ -215,6 +229,7 @@ void receiver_stop(struct receiver *r)
 		MHD_stop_daemon(r->daemon);
 	if (fd != MHD_INVALID_SOCKET)
 		close(fd);
+	deadline_stop(r->deadline);
 	syncer_free(r->syncer);
 	inbox_free(&r->inbox);
 	free(r);

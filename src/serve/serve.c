@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@
 
 #define LOG_DIR "log"
 #define MIN_FREE_BYTES ((uint64_t)256 << 20)
+#define SPAN_MEMORY_BYTES ((size_t)128 << 20)
+#define ANSWER_MEMORY_BYTES ((size_t)128 << 20)
 #define ZIPKIN_THREADS 4 /* some of them answer queries */
 
 enum place { HTTP, OTLP_HTTP, OTLP_GRPC, ZIPKIN, JAEGER, ADDRESSES };
@@ -38,6 +41,7 @@ struct serve {
 	struct access *access;
 	struct receive_limits limits;
 	atomic_size_t pending_bytes;
+	struct quota span_memory, answer_memory; /* of queries */
 	const struct serve_more *more;
 	int spans; /* not yet taken over; -1: none */
 	void (*warn)(const char *text);
@@ -265,12 +269,24 @@ const char *serve_addresses_next(struct serve_addresses *addresses, unsigned int
 	return NULL;
 }
 
+static struct api_source source_of(struct serve *s)
+{
+	return (struct api_source){.log = s->log,
+				   .store = s->store,
+				   .counts = &s->counts,
+				   .tally = s->tally,
+				   .more = s->more,
+				   .access = s->access,
+				   .limits = &s->limits,
+				   .spans = &s->span_memory,
+				   .answers = &s->answer_memory};
+}
+
 /* Each of these takes over the socket. */
 
 static int http_start(struct serve *s, int fd, const struct destination *to)
 {
-	const struct api_source source = {s->log,   s->store, &s->counts,
-					  s->tally, s->more,  s->access};
+	const struct api_source source = source_of(s);
 
 	return api_start(fd, API_ALL, &source, &s->api);
 }
@@ -291,19 +307,17 @@ static int otlp_grpc_start(struct serve *s, int fd, const struct destination *to
 static int zipkin_start(struct serve *s, int fd, const struct destination *to)
 {
 	static const struct route *const tables[] = {zipkin_routes, NULL};
-	const struct receiver_options options = {
-		.protocol = &protocol_zipkin,
-		.to = *to,
-		.queries = {{s->log, s->store, &s->counts, s->tally, s->more, s->access}, tables},
-		.threads = ZIPKIN_THREADS};
+	const struct receiver_options options = {.protocol = &protocol_zipkin,
+						 .to = *to,
+						 .queries = {source_of(s), tables},
+						 .threads = ZIPKIN_THREADS};
 
 	return receiver_start(fd, &options, &s->zipkin);
 }
 
 static int jaeger_start(struct serve *s, int fd, const struct destination *to)
 {
-	const struct api_source source = {s->log,   s->store, &s->counts,
-					  s->tally, s->more,  s->access};
+	const struct api_source source = source_of(s);
 
 	return api_start(fd, API_JAEGER, &source, &s->jaeger);
 }
@@ -373,6 +387,18 @@ static struct receive_limits limits_of(const struct receive_limits *chosen)
 	return limits;
 }
 
+/* Each address may have that many connections, and a store and a log have files, too. */
+static void files_allow(const struct receive_limits *limits)
+{
+	rlim_t wanted = ADDRESSES * limits->connections + 256;
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= wanted)
+		return;
+	files.rlim_cur = wanted < files.rlim_max ? wanted : files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e)
 {
@@ -387,6 +413,9 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	s->more = options->more;
 	s->spans = options->spans > 0 ? options->spans : -1;
 	s->limits = limits_of(&options->limits);
+	s->span_memory.limit_bytes = SPAN_MEMORY_BYTES;
+	s->answer_memory.limit_bytes = ANSWER_MEMORY_BYTES;
+	files_allow(&s->limits);
 	pthread_mutex_init(&s->counts.lock, NULL);
 	s->min_free_bytes = options->store.min_free_bytes ? options->store.min_free_bytes
 							  : MIN_FREE_BYTES;

@@ -27,7 +27,8 @@ static void all_sync(struct syncer *s, struct sync_wait *waiting)
 		waiting = w->next;
 		w->done(w, err);
 	}
-	loader_wake(s->loader);
+	if (s->loader)
+		loader_wake(s->loader);
 }
 
 static void *syncer_run(void *arg)

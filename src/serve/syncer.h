@@ -24,7 +24,7 @@ struct sync_wait {
 	void (*done)(struct sync_wait *w, int err);
 };
 
-/* The log and the loader outlive it. */
+/* The log and the loader, which may be NULL, outlive it. */
 int syncer_start(struct log *log, struct loader *loader, struct syncer **out);
 
 /* For any thread. False: the syncer ends, and the caller calls log_sync() instead. */

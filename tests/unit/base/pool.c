@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "base/quota.h"
 #include "tests/unit/check.h"
 
 TEST(pieces_are_zeroed_aligned_and_apart)
@@ -50,6 +51,23 @@ TEST(a_limit_holds)
 	CHECK(!pool_alloc(&a, (1 << 19) + 1, 1));
 	CHECK(a.bytes <= 1 << 20);
 	pool_free(&a);
+}
+
+TEST(pools_share_a_quota)
+{
+	struct quota quota = {.limit_bytes = 200000};
+	struct pool a = {.quota = &quota}, b = {.quota = &quota};
+
+	CHECK(pool_alloc(&a, 1, 100000));
+	CHECK(pool_alloc(&b, 1, 70000));
+	CHECK(!pool_alloc(&b, 1, 100000));
+	CHECK(!pool_alloc(&b, 1, 1000000));
+	pool_free(&a);
+	CHECK(pool_alloc(&b, 1, 100000));
+	pool_reset(&b);
+	CHECK(quota.used <= 100000);
+	pool_free(&b);
+	CHECK_EQ(quota.used, 0);
 }
 
 TEST_MAIN()
