@@ -19,7 +19,8 @@ const char flame_style[] =
 /*
  * Each box keeps its own place, in units of the width. A zoom shows a box over the whole width,
  * what it called above it, and its callers, pale, below it. The search is a regular expression; the
- * time that it found counts each nanosecond once. Ctrl-F or / searches, Escape goes back.
+ * time that it found counts each nanosecond once. Ctrl-F or / searches, Escape goes back. A graph
+ * that is higher than the window is first shown at its lower end, where it begins.
  */
 const char flame_script[] =
 	"'use strict';\n"
@@ -83,4 +84,5 @@ const char flame_script[] =
 	"addEventListener('keydown', e => {\n"
 	"  if (e.key === '/' || (e.ctrlKey && e.key === 'f')) { e.preventDefault(); ask(); }\n"
 	"  if (e.key === 'Escape') { search(''); whole(); }\n"
-	"});\n";
+	"});\n"
+	"addEventListener('load', () => scrollTo(0, 1e6));\n";
