@@ -48,6 +48,7 @@ struct stack_scratch {
 	u32 cut;       /* there was no room, or it is not known whether a frame is one of code */
 	u32 looked;    /* in an interrupt: a mapping was looked up */
 	u32 unknown;   /* in an interrupt: an address is in a mapping that is not known */
+	u32 skip;      /* in an interrupt: so many unknown addresses are not looked up first */
 	u64 code_begin,
 		code_bytes; /* the mapping of code, and the other one, that were seen last */
 	u64 data_begin, data_bytes;

@@ -32,8 +32,15 @@ static __always_inline bool stack_look_code(struct stack_walk *w, u64 address)
 	struct stack_layout *layout = w->layout ? w->layout : layout_of(w->task);
 	struct vma_seen seen = {};
 
-	if (!stack_look(w, address, &seen))
+	if (!stack_look(w, address, &seen)) {
+		/* a number that is no address: it must not take the look-up of each sample */
+		if (w->layout && !w->s->lost) {
+			seen.begin = address & ~((1ull << PAGE_BITS) - 1);
+			seen.end = seen.begin + (1ull << PAGE_BITS);
+			layout_put(w->layout, &seen);
+		}
 		return false;
+	}
 	if (layout && (w->layout || layout_find(layout, address) == LAYOUT_UNKNOWN))
 		layout_put(layout, &seen);
 	if (!seen.code) {
@@ -63,7 +70,9 @@ static __always_inline bool stack_is_code(struct stack_walk *w, u64 address)
 
 		if (found != LAYOUT_UNKNOWN)
 			return found == LAYOUT_CODE;
-		if (s->looked) {
+		if (s->looked || s->skip) {
+			if (s->skip)
+				s->skip--;
 			s->unknown = 1;
 			return false;
 		}
@@ -108,6 +117,7 @@ static __always_inline void walk_begin(struct stack_scratch *s, struct task_stru
 	s->lost = 0;
 	s->cut = 0;
 	s->looked = 0;
+	s->skip = 0;
 	s->unknown = 0;
 	s->code_bytes = 0;
 	s->data_bytes = 0;
@@ -180,6 +190,15 @@ static __always_inline long word_put(struct stack_walk *w, u32 index, u64 word)
 	return 0;
 }
 
+/*
+ * How many unknown words are passed over before the look-up of a sample, so that each of them gets
+ * its turn: numbers that differ from sample to sample may stand before an address of code.
+ */
+static __always_inline u32 stack_skip(u32 random)
+{
+	return random & 1 ? 0 : random >> 1 & 31;
+}
+
 /* ---- of the running thread ---- */
 
 static long current_step(u32 index, void *arg)
@@ -214,6 +233,8 @@ static __always_inline u32 current_walk(struct stack_walk *w, u32 most)
 	bpf_loop(most + 1, place_check, w, 0);
 	w->s->unknown = 0;
 	words = words_begin(w->s);
+	if (w->layout)
+		w->s->skip = stack_skip(bpf_get_prandom_u32());
 	bpf_loop(words, current_word, w, 0);
 	return words;
 }

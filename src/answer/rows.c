@@ -391,5 +391,6 @@ void rows_free(struct rows *rows)
 
 bool row_is_void(const struct row *row)
 {
-	return !(row->absent & ROW_NO_DURATIONS) && row->count == 0 && row->total_ns == 0;
+	return !(row->absent & ROW_NO_DURATIONS) && row->count == 0 && row->total_ns == 0 &&
+	       row->with_callees_ns == 0;
 }

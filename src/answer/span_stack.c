@@ -106,6 +106,23 @@ static void chain_add(struct making_frames *f, u32 from)
 		frame_add(f, f->stack->addresses[i], i == 0);
 }
 
+/*
+ * Python's perf trampolines are code without a frame pointer and without unwind tables: one for
+ * each function of Python, which calls the interpreter. On x86-64 it only aligns the stack by a
+ * word.
+ */
+#define TRAMPOLINE_NAME "py::"
+#define TRAMPOLINE_BYTES 32
+#define TRAMPOLINE_FRAME 16
+
+static bool is_trampoline(const struct fact_mapping *m)
+{
+	const char *id = mapping_identity(m);
+
+	return strcmp(m->path, RECORD_MAPPING_JIT) == 0 && m->end - m->begin <= TRAMPOLINE_BYTES &&
+	       strncmp(id + strlen(id) + 1, TRAMPOLINE_NAME, strlen(TRAMPOLINE_NAME)) == 0;
+}
+
 static int frame_of(struct making_frames *f, u64 address, struct symbol_frame *frame)
 {
 	const struct fact_mapping *m = query_mapping(f->p, f->stack, address);
@@ -113,6 +130,10 @@ static int frame_of(struct making_frames *f, u64 address, struct symbol_frame *f
 
 	if (!m)
 		return -ENOENT;
+	if (is_trampoline(m)) {
+		*frame = (struct symbol_frame){.size = TRAMPOLINE_FRAME, .pointer_kept = true};
+		return 0;
+	}
 	place = place_of(m, address);
 	return symbolizer_frame(f->symbolizer, &place, frame);
 }

@@ -211,6 +211,50 @@ def a_java_program():
     return None
 
 
+def python_with_trampolines():
+    """An interpreter that can name its functions for perf (3.12 and later); None: there is none."""
+    places = [shutil.which(f"python3.{minor}") for minor in range(12, 20)]
+    places += glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
+    for place in filter(None, [sys.executable, *places]):
+        tried = subprocess.run([place, "-c", "import sys; sys.activate_stack_trampoline('perf')"],
+                               capture_output=True, check=False)
+        if not tried.returncode:
+            return place
+    return None
+
+
+@tests.add
+def a_python_program():
+    """Each function of Python is called by code of its own, which keeps no frame pointer."""
+    python = python_with_trampolines()
+    if not python:
+        return "no Python can name its functions for perf"
+    place = fathom.path("spin.py")
+    with open(place, "w", encoding="ascii") as file:
+        file.write(SPIN_PY)
+    directory = fathom.record("python", "--sample", f"{HZ},4K", "--", python, place, 3 * MS)
+    found = [[frame for frame in stack if frame.startswith("py::")]
+             for _, stack, _ in folded(directory)]
+    names = [f"py::{name}:{place}_[j]" for name in ("handle_request", "hot_inner")]
+    check(names in [stack[-2:] for stack in found], f"{names} in none of {found}")
+    text = fathom.ok("report", "--by", "function", "--sort", "callees", directory)
+    check("py::hot_inner" in text, f"a function that only calls others: {text}")
+    return None
+
+
+SPIN_PY = """
+import sys, time
+sys.activate_stack_trampoline("perf")
+def hot_inner(n):
+    sum = 0
+    for i in range(n): sum += i * i
+    return sum
+def handle_request(end):
+    while time.process_time() < end: hot_inner(2000)
+handle_request(time.process_time() + int(sys.argv[1]) / 1000)
+"""
+
+
 @tests.add
 def names_that_another_user_wrote_are_not_believed():
     """A program with code of its own, and a file of somebody else with names for it."""
