@@ -298,7 +298,7 @@ static int chunks_follow(struct mapping *m, struct error *e)
 
 int part_map(struct part_context *c, struct error *e)
 {
-	const struct handover_options options = {.keep_ns = KEEP_NS};
+	const struct handover_options options = {.keep_ns = KEEP_NS, .contexts = true};
 	struct mapping m = {.context = c, .board = &c->board->map};
 	char socket[PATH_MAX];
 	int err;

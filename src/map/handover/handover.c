@@ -195,6 +195,7 @@ struct handing {
 	handover_fn *fn;
 	void *arg;
 	struct kspan_list children;
+	struct bytes_map owners; /* contexts that threads have */
 };
 
 static int span_hand(struct handing *w, const struct handed_span *span, struct handed *entry)
@@ -224,10 +225,17 @@ static int span_hand(struct handing *w, const struct handed_span *span, struct h
 	return 0;
 }
 
+/* Whether only its context was seen, and no thread has it. */
+static bool context_is_over(const struct handing *w, const struct app_span *span)
+{
+	return w->h->options.contexts && !span->begun && !span->ended &&
+	       !bytes_map_get(&w->owners, &span->ctx, sizeof(span->ctx));
+}
+
 static int spans_hand(struct handing *w, const struct partial *finished,
 		      const struct span_time *times)
 {
-	int err = 0;
+	int err = w->h->options.contexts ? handover_owners(w->h->running, &w->owners) : 0;
 
 	for (size_t i = 0; i < finished->spans.count && !err; i++) {
 		const struct app_span *span = finished->spans.data[i];
@@ -235,7 +243,8 @@ static int spans_hand(struct handing *w, const struct partial *finished,
 					.partial = finished,
 					.time = times[i],
 					.version = w->h->counts.chunks,
-					.open = !handover_is_over(finished, span, &times[i])};
+					.open = !handover_is_over(finished, span, &times[i]) &&
+						!context_is_over(w, span)};
 		struct handed *entry = s.open ? bytes_map_get(&w->h->table, &span->ctx,
 							      sizeof(span->ctx))
 					      : handed_get(w->h, &span->ctx);
@@ -246,6 +255,7 @@ static int spans_hand(struct handing *w, const struct partial *finished,
 			err = span_hand(w, &s, entry);
 	}
 	vec_free(&w->children);
+	bytes_map_free(&w->owners);
 	return err;
 }
 

@@ -27,6 +27,11 @@ struct handover_options {
 	 * that comes late, may still change it. 0: not at all.
 	 */
 	u64 keep_ns;
+	/*
+	 * Hands out spans of which only the context was seen, too, with each chunk at whose end no
+	 * thread has them.
+	 */
+	bool contexts;
 	size_t spans_max;	   /* that are kept: open ones, and some that ended; 0: 65,536 */
 	size_t children_max;	   /* of the kernel, kept for one span; 0: 2000 */
 	size_t children_total_max; /* and for all spans together; 0: 65,536 */

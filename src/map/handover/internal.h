@@ -58,6 +58,11 @@ int handed_children_sort(const struct handed *entry, struct kspan_list *out);
 bool handover_is_over(const struct partial *p, const struct app_span *span,
 		      const struct span_time *t);
 
+/* Adds the contexts of spans that threads which go on have, or are off their CPUs under. 0 or
+ * -ENOMEM.
+ */
+int handover_owners(const struct partial *p, struct bytes_map *owners);
+
 /* Leaves out fragments of spans that are kept no longer. */
 void handover_late_drop(struct handover *h);
 

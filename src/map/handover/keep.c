@@ -69,14 +69,13 @@ static int trace_get(struct traces *t, const struct context *ctx, struct trace *
 	return err;
 }
 
-static int owner_add(struct traces *t, const struct context *ctx)
+static int owner_add(struct bytes_map *owners, const struct context *ctx)
 {
-	return context_is_none(ctx) ? 0 : bytes_map_put(&t->owners, ctx, sizeof(*ctx), PRESENT);
+	return context_is_none(ctx) ? 0 : bytes_map_put(owners, ctx, sizeof(*ctx), PRESENT);
 }
 
-/* The spans of threads that go on: the one that has it, and the one under which it is off its CPU.
- */
-static int owners_find(struct traces *t, const struct partial *p)
+/* The one that has the thread, and the one under which it is off its CPU. */
+int handover_owners(const struct partial *p, struct bytes_map *owners)
 {
 	int err = 0;
 
@@ -85,9 +84,9 @@ static int owners_find(struct traces *t, const struct partial *p)
 
 		if (map_get(&p->current, l->tid) != l)
 			continue;
-		err = owner_add(t, &l->active.owner);
-		err = err ? err : owner_add(t, &l->seen.owner);
-		err = err ? err : owner_add(t, &l->state.leave.ctx);
+		err = owner_add(owners, &l->active.owner);
+		err = err ? err : owner_add(owners, &l->seen.owner);
+		err = err ? err : owner_add(owners, &l->state.leave.ctx);
 	}
 	return err;
 }
@@ -182,7 +181,7 @@ static int traces_find(struct handover *h, const struct partial *finished,
 		       const struct span_time *times, struct traces *t)
 {
 	const struct partial *p = h->running;
-	int err = owners_find(t, p);
+	int err = handover_owners(p, &t->owners);
 
 	t->settled_ns = settled_until(p);
 	for (size_t i = 0; i < finished->spans.count && !err; i++)

@@ -4,6 +4,7 @@
  * handed out are those of the map of the whole.
  */
 #include "map/handover/handover.h"
+#include "map/handover/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -160,28 +161,33 @@ static void print_longest(FILE *out, const struct kspan_array *all, const struct
 }
 
 /* The spans of a whole recording that ended in it. Frees the partial. */
-static char *spans_of_whole(struct partial *p)
+static char *spans_of_whole(struct partial *p, bool contexts)
 {
 	struct kspan_array all = {0};
+	struct bytes_map owners = {0};
 	struct span_time *times;
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *out = open_memstream(&text, &bytes);
 
 	kernel_of(p, &all);
+	must(handover_owners(p, &owners));
 	must(partial_finish(p));
 	times = calloc(p->spans.count + 1, sizeof(*times));
 	must(times ? span_times(p, times) : -1);
 	for (size_t i = 0; i < p->spans.count; i++) {
 		const struct app_span *s = p->spans.data[i];
+		bool only_context = contexts && !s->begun && !s->ended &&
+				    !bytes_map_get(&owners, &s->ctx, sizeof(s->ctx));
 
-		if (!s->ended && !(s->begun && times[i].end_ns < p->to_ns))
+		if (!s->ended && !(s->begun && times[i].end_ns < p->to_ns) && !only_context)
 			continue;
 		print_time(out, s, &times[i]);
 		print_longest(out, &all, &s->ctx);
 	}
 	free(times);
 	vec_free(&all.list);
+	bytes_map_free(&owners);
 	partial_free(p);
 	fclose(out);
 	return text;
@@ -216,10 +222,10 @@ static struct handover_options options_of(u64 keep_ns)
 }
 
 /* Hands a recording over in so many pieces; what was handed out last, as a text. */
-static char *hand_over(struct simulation *s, int pieces, u64 keep_ns,
+static char *hand_over(struct simulation *s, int pieces, const struct handover_options *how,
 		       struct handover_counts *counts)
 {
-	const struct handover_options options = options_of(keep_ns);
+	const struct handover_options options = *how;
 	struct handover *h = handover_new(&options);
 	struct lasts lasts = {0};
 	u64 from_ns = s->from_ns;
@@ -243,11 +249,13 @@ static char *hand_over(struct simulation *s, int pieces, u64 keep_ns,
 #define KEEP_ALL UINT64_MAX
 
 /* Nothing is wrong unless something came too late for what was kept, which is counted. */
-static struct handover_counts check_law(struct simulation *s, u64 seed, int pieces, u64 keep_ns)
+static struct handover_counts check_law_of(struct simulation *s, u64 seed, int pieces,
+					   const struct handover_options *how)
 {
 	struct handover_counts counts;
-	char *whole = spans_of_whole(whole_map(s));
-	char *handed = hand_over(s, pieces, keep_ns, &counts);
+	char *whole = spans_of_whole(whole_map(s), how->contexts);
+	char *handed = hand_over(s, pieces, how, &counts);
+	u64 keep_ns = how->keep_ns;
 
 	if (!counts.late)
 		CHECK_ANSWERS(whole, handed, seed, pieces);
@@ -257,6 +265,13 @@ static struct handover_counts check_law(struct simulation *s, u64 seed, int piec
 	free(whole);
 	free(handed);
 	return counts;
+}
+
+static struct handover_counts check_law(struct simulation *s, u64 seed, int pieces, u64 keep_ns)
+{
+	const struct handover_options options = options_of(keep_ns);
+
+	return check_law_of(s, seed, pieces, &options);
 }
 
 static int pieces_of(struct simulation *s)
@@ -283,6 +298,25 @@ TEST(last_versions_are_the_spans_of_the_whole)
 	}
 	CHECK(handed > seeds_of(400));
 	CHECK(late * 20 < handed);
+}
+
+TEST(spans_of_which_only_the_context_was_seen_obey_the_law)
+{
+	struct handover_options options = options_of(KEEP_ALL);
+	u64 handed = 0, without = 0; /* in all simulations */
+
+	for (u64 seed = 1; seed <= seeds_of(400); seed++) {
+		struct simulation s;
+
+		simulate(&s, seed, 5, 40);
+		simulation_mute(&s, seed % 2 ? 1 + (int)seed % 4 : 0);
+		options.contexts = true;
+		handed += check_law_of(&s, seed, pieces_of(&s), &options).handed;
+		options.contexts = false;
+		without += check_law_of(&s, seed, pieces_of(&s), &options).handed;
+		simulation_free(&s);
+	}
+	CHECK(handed > without);
 }
 
 TEST(losses_and_gaps_change_no_last_version)
@@ -324,7 +358,7 @@ static void check_streams(struct simulation *s, u64 seed)
 	const struct handover_options options = options_of(KEEP_ALL);
 	struct handover *h = handover_new(&options);
 	struct partial *pieces[SIMULATED_PIECES];
-	char *whole = spans_of_whole(whole_map(s)), *handed;
+	char *whole = spans_of_whole(whole_map(s), false), *handed;
 	int count = map_pieces_streams(s, pieces_of(s), pieces);
 	struct lasts lasts = {0};
 
