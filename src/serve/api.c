@@ -11,6 +11,7 @@
 #include "serve/answer.h"
 #include "serve/deadline.h"
 #include "serve/delivery.h"
+#include "serve/join.h"
 #include "serve/route.h"
 
 #define THREADS 4
@@ -56,10 +57,17 @@ void span_id_text(char text[SPAN_ID_BYTES], uint64_t id)
 	snprintf(text, SPAN_ID_BYTES, "%016" PRIx64, id);
 }
 
+int traces_joined(struct query *q, const struct store_ids *ids, struct received_batch *out)
+{
+	int err = store_find(q->source->store, ids, q->pool, out, q->e);
+
+	return err ? err : spans_join(out, q->pool);
+}
+
 int trace_find(struct query *q, struct trace_id id, struct received_batch *out)
 {
 	const struct store_ids ids = {&id, 1, 1};
-	int err = store_find(q->source->store, &ids, q->pool, out, q->e);
+	int err = traces_joined(q, &ids, out);
 
 	return err ? err : out->count ? 0 : -ENOENT;
 }

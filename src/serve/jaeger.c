@@ -127,7 +127,7 @@ static int operations_answer(struct query *q)
 static int ids_answer(struct query *q, const struct store_ids *ids)
 {
 	struct received_batch batch = {0};
-	int err = store_find(q->source->store, ids, q->pool, &batch, q->e);
+	int err = traces_joined(q, ids, &batch);
 	struct json j;
 
 	if (!err) {

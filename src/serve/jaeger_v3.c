@@ -135,7 +135,7 @@ static int search_answer(struct query *q,
 	if (wrong)
 		return error_answer(q, MHD_HTTP_BAD_REQUEST, wrong);
 	err = store_search(q->source->store, &search.query, &ids, q->e);
-	err = err ? err : store_find(q->source->store, &ids, q->pool, &batch, q->e);
+	err = err ? err : traces_joined(q, &ids, &batch);
 	if (!err) {
 		err = jaeger_batch_sort(&batch, &ids);
 		err = err ? err : answer(q, &batch);

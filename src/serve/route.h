@@ -61,6 +61,9 @@ static inline bool trace_id_equals(struct trace_id a, struct trace_id b)
 void trace_id_text(char text[TRACE_ID_BYTES], struct trace_id id);
 void span_id_text(char text[SPAN_ID_BYTES], uint64_t id);
 
+/* Finds the spans of traces, as store_find(), and joins them: join.h. Free the batch. */
+int traces_joined(struct query *q, const struct store_ids *ids, struct received_batch *out);
+
 /* Finds one trace: 0, -ENOENT if it has no span, or another error. Free the batch. */
 int trace_find(struct query *q, struct trace_id id, struct received_batch *out);
 

@@ -90,7 +90,7 @@ static int traces_find(struct query *q, const struct store_query *search, struct
 {
 	int err = store_search(q->source->store, search, ids, q->e);
 
-	return err ? err : store_find(q->source->store, ids, q->pool, batch, q->e);
+	return err ? err : traces_joined(q, ids, batch);
 }
 
 static int remote_answer(struct query *q)
@@ -234,7 +234,7 @@ static int many_answer(struct query *q)
 	if (wrong)
 		err = error_answer(q, MHD_HTTP_BAD_REQUEST, wrong);
 	else if (!err)
-		err = store_find(q->source->store, &ids, q->pool, &batch, q->e);
+		err = traces_joined(q, &ids, &batch);
 	if (!err)
 		err = traces_write(q, &batch, &ids);
 	vec_free(&ids);

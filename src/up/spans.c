@@ -349,17 +349,6 @@ static struct trace_id trace_of(const struct context *ctx)
 	return (struct trace_id){span_number(ctx->trace), span_number(ctx->trace + 8)};
 }
 
-/* The name of a span of which only the context was seen is its id. */
-static const char *name_of(struct spans *s, const struct app_span *span, uint64_t id)
-{
-	char text[SPAN_ID_BYTES];
-
-	if (span->name)
-		return text_keep(s, span->name);
-	span_id_format(text, id);
-	return text_keep(s, text);
-}
-
 int spans_add_handed(struct spans *s, const struct handed_span *handed)
 {
 	static const struct received_scope scope = {.name = "fathom", .version = ""};
@@ -382,7 +371,8 @@ int spans_add_handed(struct spans *s, const struct handed_span *handed)
 	if (handed->open)
 		return 0;
 	place = query_span_place(handed->partial, span, begin_ns);
-	to.name = name_of(s, span, to.span_id);
+	/* one name for all of which only the context was seen: there is a list of names */
+	to.name = text_keep(s, span->name ? span->name : "context");
 	to.status_text = text_keep(s, span->message);
 	to.resource = resource_of(s, handed, place.pid ? place.pid : span->pid);
 	if (!to.name || !to.status_text || !to.resource)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """fathom up: spans of a program with libfathom are found by id, with their time split.
 
-test.py FATHOM PROGRAM SAMPLE: PROGRAM makes spans when it is told to; SAMPLE is an OTLP request.
+test.py FATHOM PROGRAM PUBLISHER SAMPLE: PROGRAM makes spans when it is told to; PUBLISHER only publishes
+their context; SAMPLE is an OTLP request.
 Most tests share one run of `fathom up`; the last ones end it.
 """
 import http.client
@@ -20,7 +21,7 @@ import time
 
 from harness import Tests, check, equal, nothing_is_left_in_the_kernel, programs_loaded, until
 
-FATHOM, PROGRAM, SAMPLE = sys.argv[1:4]
+FATHOM, PROGRAM, PUBLISHER, SAMPLE = sys.argv[1:5]
 SAMPLE_TRACE = "0123456789abcdef1122334455667788"
 PARTS = ("capture", "map", "serve")
 SLEEP_MS = 300
@@ -54,11 +55,11 @@ class Up:
         self.error.seek(0)
         return self.error.read()
 
-    def ask(self, which, path, body=None):
+    def ask(self, which, path, body=None, kind="application/x-protobuf"):
         connection = http.client.HTTPConnection("127.0.0.1", self.ports[which], timeout=30)
         try:
             connection.request("POST" if body else "GET", path, body,
-                               {"Content-Type": "application/x-protobuf"} if body else {})
+                               {"Content-Type": kind} if body else {})
             answer = connection.getresponse()
             return answer.status, answer.read()
         finally:
@@ -214,6 +215,37 @@ def a_received_span_is_kept_beside():
 
 
 @tests.add
+def a_received_span_gets_the_split_of_its_published_context():
+    trace, span_id = b"the fourth trace".hex(), b"PUBLISH.".hex()
+    publisher = subprocess.Popen([PUBLISHER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 text=True, bufsize=1)
+    started.append(publisher)
+    publisher.stdout.readline()
+    begin = time.time_ns()
+    publisher.stdin.write("200\n")
+    publisher.stdout.readline()
+    end = time.time_ns()
+    context = span_found(trace, span_id)[0]
+    equal(attribute(context, "fathom.kind"), "context", "kind")
+    check(attribute(context, "fathom.time.timer_ns") >= 95_000_000, f"it slept: {context}")
+    request = {"resourceSpans": [{"scopeSpans": [{"spans": [{
+        "traceId": trace, "spanId": span_id, "name": "told by its tracer",
+        "startTimeUnixNano": str(begin), "endTimeUnixNano": str(end)}]}]}]}
+    equal(up.ask("OTLP over HTTP", "/v1/traces", json.dumps(request), "application/json")[0], 200,
+          "status")
+    until(lambda: up.spans(trace)[0]["name"] == "told by its tracer", "it is joined")
+    joined = up.spans(trace)
+    equal(len(joined), 1, f"spans {joined}")
+    equal(attribute(joined[0], "fathom.join"), "context", "join")
+    split = [value for key, value in joined[0]["attributes"].items()
+             if key.startswith("fathom.time.")]
+    equal(sum(split), end - begin, "the parts sum to the duration that its tracer told")
+    publisher.stdin.close()
+    publisher.wait(10)
+    publisher.stdout.close()
+
+
+@tests.add
 def report_takes_the_directory():
     done = subprocess.run([FATHOM, "report", up.dir, "--by", "name", "--json"],
                           capture_output=True, text=True)
@@ -243,7 +275,7 @@ def status_tells_of_each_process_and_stage():
         check(part["memory_bytes"] > 0 and part["pid"] > 0, f"{part}")
     check(status["map"]["chunks"] > 0 and status["map"]["spans"] >= 12, f"{status['map']}")
     check(status["capture"]["behind_ns"] < 5e9 and status["map"]["behind_ns"] < 5e9, "lag")
-    equal(status["received"]["spans"], 2, "received spans")
+    equal(status["received"]["spans"], 3, "received spans")
     served = up.get("/api/v1/status")[1]
     equal(served["state"], "ok", "state")
     equal([part["pid"] for part in served["processes"]],

@@ -113,7 +113,7 @@ TEST(a_span_of_which_only_the_context_was_seen_says_so)
 	CHECK_STR(text(&spans.batch.data[0], "fathom.begin"), "soft");
 	CHECK_STR(text(&spans.batch.data[0], "fathom.end"), "soft");
 	CHECK_EQ(number(&spans.batch.data[0], "fathom.threads"), 2);
-	CHECK_STR(spans.batch.data[0].name, "a102030405060708");
+	CHECK_STR(spans.batch.data[0].name, "context");
 	spans_end(&spans);
 	partial_free(p);
 }

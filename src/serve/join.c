@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/join.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/map.h"
+
+#define TIME_UNKNOWN "fathom.time.unknown_ns"
+
+static const struct attribute *attribute_of(const struct received_span *span, const char *key)
+{
+	for (size_t i = 0; i < span->attributes.count; i++) {
+		if (strcmp(span->attributes.data[i].key, key) == 0)
+			return &span->attributes.data[i];
+	}
+	return NULL;
+}
+
+static bool is_context(const struct received_span *span)
+{
+	const struct attribute *kind = attribute_of(span, "fathom.kind");
+
+	return kind && kind->type == VALUE_STRING && strcmp(kind->string, "context") == 0;
+}
+
+struct joining {
+	struct received_batch *batch;
+	struct pool *pool;
+	struct bytes_map spans; /* ids -> a received span, or &several */
+};
+
+static struct received_span several;
+
+struct ids {
+	struct trace_id trace;
+	uint64_t span_id;
+};
+
+static struct ids ids_of(const struct received_span *span)
+{
+	return (struct ids){span->trace, span->span_id};
+}
+
+static int received_collect(struct joining *j)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < j->batch->count && !err; i++) {
+		struct received_span *span = &j->batch->data[i];
+		struct ids ids = ids_of(span);
+
+		if (!is_context(span))
+			err = bytes_map_put(&j->spans, &ids, sizeof(ids),
+					    bytes_map_get(&j->spans, &ids, sizeof(ids)) ? &several
+											: span);
+	}
+	return err;
+}
+
+static bool goes_over(const struct attribute *a)
+{
+	static const char *const own[] = {"fathom.kind", "fathom.begin", "fathom.end",
+					  TIME_UNKNOWN};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		if (strcmp(a->key, own[i]) == 0)
+			return false;
+	}
+	return strncmp(a->key, "fathom.", 7) == 0;
+}
+
+/* The time that no part tells of: what is unknown of the context, and the time around it. */
+static int64_t unknown_of(const struct received_span *span, const struct received_span *context)
+{
+	const struct attribute *unknown = attribute_of(context, TIME_UNKNOWN);
+	int64_t told = 0, duration = (int64_t)received_duration_ns(span);
+
+	if (attribute_of(context, "fathom.threads"))
+		return unknown ? unknown->integer : 0;
+	for (size_t i = 0; i < context->attributes.count; i++) {
+		const struct attribute *a = &context->attributes.data[i];
+
+		if (goes_over(a) && strncmp(a->key, "fathom.time.", 12) == 0)
+			told += a->integer;
+	}
+	return duration > told ? duration - told : 0;
+}
+
+static int attributes_move(struct joining *j, struct received_span *span,
+			   const struct received_span *context)
+{
+	size_t count = span->attributes.count;
+	struct attribute *list = pool_alloc(j->pool, count + context->attributes.count + 2,
+					    sizeof(*list));
+	int64_t unknown = unknown_of(span, context);
+
+	if (!list)
+		return -ENOMEM;
+	if (count)
+		memcpy(list, span->attributes.data, count * sizeof(*list));
+	for (size_t i = 0; i < context->attributes.count; i++) {
+		if (goes_over(&context->attributes.data[i]))
+			list[count++] = context->attributes.data[i];
+	}
+	if (unknown)
+		list[count++] = (struct attribute){
+			.key = TIME_UNKNOWN, .type = VALUE_INTEGER, .integer = unknown};
+	list[count++] =
+		(struct attribute){.key = "fathom.join", .type = VALUE_STRING, .string = "context"};
+	span->attributes.data = list;
+	span->attributes.count = count;
+	return 0;
+}
+
+/* Spans keep their order, so those that the table points to are moved last. */
+static int contexts_join(struct joining *j)
+{
+	struct received_batch *batch = j->batch;
+	size_t left = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < batch->count && !err; i++) {
+		struct ids ids = ids_of(&batch->data[i]);
+		struct received_span *span = is_context(&batch->data[i])
+						     ? bytes_map_get(&j->spans, &ids, sizeof(ids))
+						     : NULL;
+
+		if (!span || span == &several)
+			continue;
+		err = attributes_move(j, span, &batch->data[i]);
+		batch->data[i].span_id = 0; /* it goes */
+	}
+	for (size_t i = 0; i < batch->count && !err; i++) {
+		if (batch->data[i].span_id)
+			batch->data[left++] = batch->data[i];
+	}
+	batch->count = err ? batch->count : left;
+	return err;
+}
+
+int spans_join(struct received_batch *batch, struct pool *pool)
+{
+	struct joining j = {.batch = batch, .pool = pool};
+	bool any = false;
+	int err;
+
+	for (size_t i = 0; i < batch->count && !any; i++)
+		any = is_context(&batch->data[i]);
+	if (!any)
+		return 0;
+	err = received_collect(&j);
+	err = err ? err : contexts_join(&j);
+	bytes_map_free(&j.spans);
+	return err;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spans of contexts are joined with received spans of the same ids. */
+#include "serve/join.h"
+
+#include <string.h>
+
+#include "tests/unit/check.h"
+
+static const struct received_resource resource = {.service = "shop"};
+static const struct received_scope scope = {.name = "", .version = ""};
+
+static const struct attribute given[] = {{.key = "item", .type = VALUE_STRING, .string = "tea"}};
+static const struct attribute seen[] = {
+	{.key = "thread.id", .type = VALUE_INTEGER, .integer = 12},
+	{.key = "fathom.kind", .type = VALUE_STRING, .string = "context"},
+	{.key = "fathom.time.lock_ns", .type = VALUE_INTEGER, .integer = 30},
+	{.key = "fathom.time.unknown_ns", .type = VALUE_INTEGER, .integer = 10},
+	{.key = "fathom.threads", .type = VALUE_INTEGER, .integer = 2}};
+
+static struct received_span span_make(uint64_t id, const struct attribute *list, size_t count)
+{
+	return (struct received_span){.trace = {1, 2},
+				      .span_id = id,
+				      .begin_ns = 1000,
+				      .end_ns = 1100,
+				      .name = "",
+				      .resource = &resource,
+				      .scope = &scope,
+				      .attributes = {.data = list, .count = count}};
+}
+
+static int64_t number(const struct received_span *span, const char *key)
+{
+	for (size_t i = 0; i < span->attributes.count; i++) {
+		if (strcmp(span->attributes.data[i].key, key) == 0)
+			return span->attributes.data[i].integer;
+	}
+	return -1;
+}
+
+TEST(a_received_span_gets_the_split_of_its_context)
+{
+	struct received_span spans[] = {span_make(7, seen, 4), span_make(7, given, 1),
+					span_make(8, given, 1)};
+	struct received_batch batch = {spans, 3, 3};
+	struct pool pool = {0};
+
+	CHECK_EQ(spans_join(&batch, &pool), 0);
+	CHECK_EQ(batch.count, 2);
+	CHECK_EQ(batch.data[0].span_id, 7);
+	CHECK_EQ(number(&batch.data[0], "fathom.time.lock_ns"), 30);
+	CHECK_EQ(number(&batch.data[0], "fathom.time.unknown_ns"), 70);
+	CHECK_EQ(number(&batch.data[0], "fathom.join"), 0); /* a text */
+	CHECK_EQ(number(&batch.data[0], "fathom.kind"), -1);
+	CHECK_EQ(number(&batch.data[0], "thread.id"), -1);
+	CHECK_STR(batch.data[0].attributes.data[0].string, "tea");
+	CHECK_EQ(batch.data[1].attributes.count, 1);
+	pool_free(&pool);
+}
+
+TEST(the_time_of_several_threads_is_no_duration)
+{
+	struct received_span spans[] = {span_make(7, given, 1), span_make(7, seen, 5)};
+	struct received_batch batch = {spans, 2, 2};
+	struct pool pool = {0};
+
+	CHECK_EQ(spans_join(&batch, &pool), 0);
+	CHECK_EQ(batch.count, 1);
+	CHECK_EQ(number(&batch.data[0], "fathom.time.unknown_ns"), 10);
+	pool_free(&pool);
+}
+
+TEST(a_context_alone_or_of_two_spans_stays)
+{
+	struct received_span spans[] = {span_make(7, seen, 4), span_make(8, seen, 4),
+					span_make(8, given, 1), span_make(8, given, 1)};
+	struct received_batch batch = {spans, 4, 4};
+	struct pool pool = {0};
+
+	CHECK_EQ(spans_join(&batch, &pool), 0);
+	CHECK_EQ(batch.count, 4);
+	CHECK_EQ(number(&batch.data[2], "fathom.time.lock_ns"), -1);
+	pool_free(&pool);
+}
+
+TEST_MAIN()
