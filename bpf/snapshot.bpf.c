@@ -210,6 +210,17 @@ int detail_seeds(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* Before programs of byte ranges are attached again: forgets where calls of before were. */
+SEC("iter/task")
+int bytes_forget(struct bpf_iter__task *ctx)
+{
+	struct thread_state *state = ctx->task ? state_known(ctx->task) : NULL;
+
+	if (state)
+		state->bytes_sock = 0;
+	return 0;
+}
+
 struct process_scratch {
 	struct record_process r;
 	u8 rest[1152 - sizeof(struct record_process)];

@@ -321,6 +321,8 @@ enum record_wake_context {
  * The records of a thread say so themselves (SYSCALL_BEFORE_UNKNOWN and the like).
  */
 #define FILTER_SCOPES 128
+/* No byte ranges are recorded from then on, which are at another level of this recording. */
+#define FILTER_BYTES 256
 
 /* fd.op */
 #define RECORD_FD_OPS(V)                                                                           \

@@ -116,6 +116,8 @@ void source_write_json(struct json *j, const struct source_view *source)
 		json_u64(j, "calls_ns", source->calls_ns);
 		json_u64(j, "recorded_ns", source->recorded_ns);
 	}
+	if (source->filters & FILTER_BYTES)
+		json_bool(j, "bytes_missing", true);
 	json_u64(j, "incomplete", source->incomplete);
 	missing_write_json(j, source->missing);
 	json_array_begin(j, "gaps");

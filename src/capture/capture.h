@@ -362,7 +362,7 @@ enum capture_detail capture_detail(const struct capture *c);
  * capabilities that capture_start() drops. Raising attaches the programs of calls and page faults,
  * then sets the flag that all programs read. Lowering clears the flag, then detaches these
  * programs. With CAPTURE_DETAIL_SCOPES the programs are attached, and follow the calls of some
- * threads. Byte ranges and all else stay as they are. The next capture_poll() or capture_cut()
+ * threads. All else stays as it is. The next capture_poll() or capture_cut()
  * tells filter records of both instants. Each record of a thread says if its calls before it were
  * recorded (LEAVE_BEFORE_UNKNOWN and the like). Of a call that is open at a raise, no begin is
  * recorded; of one that is open when the level is lowered, no end.
@@ -371,6 +371,13 @@ enum capture_detail capture_detail(const struct capture *c);
  * is as before.
  */
 int capture_detail_set(struct capture *c, enum capture_detail detail, struct error *e);
+
+/*
+ * Stops to record byte ranges of connections, by detaching their programs, or begins again. Does
+ * nothing with options.no_bytes. A message that a thread sends or receives at that time may be
+ * absent, or its range unsure. The rest is as for capture_detail_set().
+ */
+int capture_bytes_set(struct capture *c, bool bytes, struct error *e);
 
 /*
  * Sets the scope that goes before all others at CAPTURE_DETAIL_SCOPES, from now on; NULL: there is

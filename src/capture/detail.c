@@ -179,6 +179,7 @@ int capture_detail_open(struct capture *c, const struct capture_options *options
 		c->filters |= FILTER_CALLS;
 	}
 	c->filters_before = c->filters;
+	c->bytes = !options->no_bytes;
 	return 0;
 }
 
@@ -191,6 +192,33 @@ int capture_detail_ask(struct capture *c, const struct capture_detail_scope *sco
 	if (capture_detail(c) == CAPTURE_DETAIL_SCOPES)
 		scopes_set(c, CAPTURE_DETAIL_SCOPES);
 	return err;
+}
+
+int capture_bytes_set(struct capture *c, bool bytes, struct error *e)
+{
+	u32 filters = (c->filters & ~(u32)FILTER_BYTES) | FILTER_DETAIL;
+	int err;
+
+	if (!c->bytes || bytes == !(c->filters & FILTER_BYTES))
+		return 0;
+	err = levels_reserve(c);
+	if (err)
+		return error_set(e, err, "cannot change the level of detail");
+	if (bytes) {
+		/* what a thread had begun to send when they were detached is of no account */
+		err = capture_scope_iterate(c, c->programs->progs.bytes_forget);
+		err = err ? error_set(e, err, "cannot attach to the kernel")
+			  : capture_features_bytes_attach(c, e);
+	} else {
+		filters |= FILTER_BYTES;
+	}
+	if (err)
+		return err;
+	level_add(c, host_clock_now_ns(), filters);
+	c->filters = filters;
+	if (!bytes)
+		capture_features_bytes_detach(c);
+	return 0;
 }
 
 static int level_tell(const struct capture_sink *sink, u64 time_ns, u32 filters)

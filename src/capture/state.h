@@ -90,6 +90,7 @@ struct capture {
 	u64 keep_capabilities;
 	u32 filters;	    /* FILTER_* now */
 	u32 filters_before; /* and before the first of `levels` */
+	bool bytes;	    /* byte ranges are recorded, unless FILTER_BYTES */
 	u32 scopes;	    /* calls_scoped of the programs at CAPTURE_DETAIL_SCOPES */
 	u8 asked;	    /* number of the last scope that was asked for */
 	bool ask_alone;	    /* of it: others are at `waits` */

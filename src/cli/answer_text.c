@@ -103,6 +103,11 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 	}
 	for (size_t i = 0; i < source->steps_count; i++)
 		step_write_text(t, source, &source->steps[i]);
+	if (source->filters & FILTER_BYTES)
+		terminal_sentence(
+			t, "bytes: ",
+			"the bytes that went over connections were not recorded in all or "
+			"some of the time, since the level was lowered to waits");
 	if (source->filters & FILTER_SCOPES)
 		terminal_sentence(t, "detail: ",
 				  "calls and page faults were recorded of some threads only "

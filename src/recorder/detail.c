@@ -18,13 +18,13 @@ struct detail detail_of(struct capture *capture, enum capture_detail own, bool b
 		.capture = capture, .own = own, .most = CAPTURE_DETAIL_CALLS, .bytes = bytes};
 }
 
-const char *detail_name(const struct detail *d, enum capture_detail level)
+const char *detail_name(enum capture_detail level, bool bytes)
 {
 	if (level == CAPTURE_DETAIL_CALLS)
 		return "calls";
 	if (level == CAPTURE_DETAIL_SCOPES)
 		return "scopes";
-	return d->bytes ? "waits,bytes" : "waits";
+	return bytes ? "waits,bytes" : "waits";
 }
 
 void detail_windows(struct detail *d, u64 window_ns, u64 every_ns)
@@ -69,6 +69,14 @@ static enum capture_detail wanted(const struct detail *d, u64 now_ns)
 	return window_is_open(d, now_ns) ? CAPTURE_DETAIL_CALLS : d->own;
 }
 
+/* A level that is lowered to `waits` has no byte ranges. */
+static bool bytes_wanted(const struct detail *d)
+{
+	if (d->asked && !d->asked_scope[0])
+		return d->asked_calls || d->asked_bytes;
+	return d->most != CAPTURE_DETAIL_WAITS;
+}
+
 /* When the window opens, closes, or the next time begins. */
 static u64 window_due_ns(const struct detail *d, u64 now_ns)
 {
@@ -96,7 +104,10 @@ void detail_follow(struct detail *d, u64 now_ns)
 	if (d->asked && now_ns >= d->asked_until_ns)
 		asked_forget(d);
 	window_follow(d, now_ns);
-	if (now_ns < d->again_ns || !capture_detail_set(d->capture, wanted(d, now_ns), &e))
+	if (now_ns < d->again_ns)
+		return;
+	if (!capture_detail_set(d->capture, wanted(d, now_ns), &e) &&
+	    !capture_bytes_set(d->capture, bytes_wanted(d), &e))
 		return;
 	d->again_ns = now_ns + AGAIN_NS;
 	if (strcmp(e.text, d->failed.text) != 0)
@@ -132,6 +143,8 @@ int detail_ask(struct detail *d, const struct detail_request *request, u64 now_n
 	if (request->scope || d->asked_scope[0])
 		asked_forget(d);
 	err = request->scope ? scope_ask(d, request, e) : capture_detail_set(d->capture, level, e);
+	if (!err && !request->scope)
+		err = capture_bytes_set(d->capture, request->calls || request->bytes, e);
 	if (err)
 		return err;
 	d->asked = true;
@@ -139,6 +152,7 @@ int detail_ask(struct detail *d, const struct detail_request *request, u64 now_n
 	snprintf(d->asked_scope, sizeof(d->asked_scope), "%s",
 		 request->scope ? request->scope : "");
 	d->asked_calls = request->calls;
+	d->asked_bytes = request->bytes;
 	d->asked_until_ns = request->for_ns < UINT64_MAX - now_ns ? now_ns + request->for_ns
 								  : UINT64_MAX;
 	return 0;
@@ -147,19 +161,23 @@ int detail_ask(struct detail *d, const struct detail_request *request, u64 now_n
 static void state_tell(const struct detail *d, u64 now_ns, char *text, size_t size)
 {
 	enum capture_detail now = capture_detail(d->capture), level = now;
+	bool bytes;
 	u64 due_ns = d->asked || now != d->own ? detail_due_ns(d, now_ns) : UINT64_MAX;
 
 	if (d->asked && d->asked_scope[0])
 		level = d->asked_calls ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS;
-	snprintf(text, size, "%s %s %" PRIu64 "%s%s\n", detail_name(d, level),
-		 detail_name(d, d->own), due_ns == UINT64_MAX ? 0 : due_ns - now_ns,
+	bytes = !(capture_filters(d->capture) & FILTER_BYTES) && d->bytes;
+	snprintf(text, size, "%s %s %" PRIu64 "%s%s\n", detail_name(level, bytes),
+		 detail_name(d->own, d->bytes), due_ns == UINT64_MAX ? 0 : due_ns - now_ns,
 		 d->asked_scope[0] ? " " : "", d->asked_scope);
 }
 
-static int level_read(const struct detail *d, const char *name, bool *calls, struct error *e)
+static int level_read(const struct detail *d, const char *name, struct detail_request *asked,
+		      struct error *e)
 {
-	*calls = strcmp(name, "calls") == 0;
-	if (strcmp(name, "waits,bytes") == 0 && !d->bytes)
+	asked->calls = strcmp(name, "calls") == 0;
+	asked->bytes = strcmp(name, "waits,bytes") == 0;
+	if (asked->bytes && !d->bytes)
 		return error_say(e, EINVAL,
 				 "it began without byte ranges, which cannot be added: ask for "
 				 "waits or calls");
@@ -180,7 +198,7 @@ bool detail_answer(void *detail, const char *request, char *text, size_t size)
 		return false;
 	n = sscanf(request, "detail %15s %" SCNu64 " %191[^\n]", name, &asked.for_ns, scope);
 	if (n >= 2)
-		err = level_read(d, name, &asked.calls, &e);
+		err = level_read(d, name, &asked, &e);
 	else if (request[6])
 		err = error_say(&e, EINVAL, "it does not understand this request");
 	asked.scope = n == 3 ? scope : NULL;

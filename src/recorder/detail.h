@@ -18,7 +18,7 @@
 struct detail {
 	struct capture *capture; /* borrowed; NULL: it was not opened yet */
 	enum capture_detail own; /* of the recording; with scopes that differ: _SCOPES */
-	bool bytes;		 /* at `waits`, byte ranges are recorded, too */
+	bool bytes;		 /* byte ranges are recorded, unless the level is lowered */
 	enum capture_detail
 		most; /* no more than that is recorded unless it is asked for: a budget */
 	u64 window_ns, every_ns; /* calls for so long, once in each such time; 0: never */
@@ -27,6 +27,7 @@ struct detail {
 	bool asked;		 /* `asked_for` holds until asked_until_ns */
 	enum capture_detail asked_for;
 	bool asked_calls;
+	bool asked_bytes;		      /* with `waits`: byte ranges, too */
 	char asked_scope[DETAIL_SCOPE_BYTES]; /* with _SCOPES: of these threads; else "" */
 	u64 asked_until_ns;		      /* UINT64_MAX: until something else is asked */
 	u64 again_ns;	     /* a level that could not be set is not tried before */
@@ -40,7 +41,7 @@ struct detail detail_of(struct capture *capture, enum capture_detail own, bool b
 void detail_windows(struct detail *d, u64 window_ns, u64 every_ns);
 
 /* "calls", "scopes", "waits" or "waits,bytes"; static. */
-const char *detail_name(const struct detail *d, enum capture_detail level);
+const char *detail_name(enum capture_detail level, bool bytes);
 
 /*
  * Sets the level that holds now, by capture_detail_set(). A level that cannot be set leaves the
@@ -54,6 +55,7 @@ u64 detail_due_ns(const struct detail *d, u64 now_ns);
 /* A level that somebody asks for. */
 struct detail_request {
 	bool calls;	   /* or waits */
+	bool bytes;	   /* with waits: byte ranges, too */
 	const char *scope; /* of these threads, by detail_scope_read(); NULL: of all */
 	u64 for_ns;	   /* UINT64_MAX: for good */
 };

@@ -41,6 +41,15 @@ static bool feature_is_wait(const char *name)
 	return strcmp(name, "vm_unmapped_area") == 0; /* a call that maps is seen by itself */
 }
 
+/* Whether the program is for byte ranges of connections. */
+static bool feature_is_bytes(const struct capture_feature *f)
+{
+	const char *name = f->instead_of ? f->instead_of : f->name;
+
+	return strncmp(name, "sock_", 5) == 0 || strncmp(name, "tcp_", 4) == 0 ||
+	       strncmp(name, "unix_", 5) == 0;
+}
+
 static bool feature_wanted(const struct capture_options *options, const struct capture_feature *f)
 {
 	const char *name = f->instead_of ? f->instead_of : f->name;
@@ -49,10 +58,7 @@ static bool feature_wanted(const struct capture_options *options, const struct c
 		return !options->no_faults;
 	if (strncmp(name, "block_", 6) == 0)
 		return !options->no_blocks;
-	if (strncmp(name, "sock_", 5) == 0 || strncmp(name, "tcp_", 4) == 0 ||
-	    strncmp(name, "unix_", 5) == 0)
-		return !options->no_bytes;
-	return true;
+	return !feature_is_bytes(f) || !options->no_bytes;
 }
 
 int capture_features_choose(struct capture *c, const struct capture_options *options,
@@ -284,6 +290,28 @@ int capture_features_waits_attach(struct capture *c, struct error *e)
 		if (c->features[i].on && feature_is_wait(c->features[i].name) && !c->links[i])
 			err = feature_attach(c, i, e);
 	return err ? error_set(e, err, "cannot attach to the kernel") : 0;
+}
+
+int capture_features_bytes_attach(struct capture *c, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < c->feature_count && !err; i++)
+		if (c->features[i].on && feature_is_bytes(&c->features[i]) && !c->links[i])
+			err = feature_attach(c, i, e);
+	if (err)
+		capture_features_bytes_detach(c);
+	return err ? error_set(e, err, "cannot attach to the kernel") : 0;
+}
+
+void capture_features_bytes_detach(struct capture *c)
+{
+	for (size_t i = c->feature_count; i-- > 0;) {
+		if (!feature_is_bytes(&c->features[i]))
+			continue;
+		bpf_link__destroy(c->links[i]);
+		c->links[i] = NULL;
+	}
 }
 
 void capture_features_calls_detach(struct capture *c)

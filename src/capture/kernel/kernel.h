@@ -45,6 +45,9 @@ void capture_features_detach(struct capture *c);
  */
 int capture_features_calls_attach(struct capture *c, struct error *e);
 void capture_features_calls_detach(struct capture *c);
+/* Attaches and detaches the programs of byte ranges. */
+int capture_features_bytes_attach(struct capture *c, struct error *e);
+void capture_features_bytes_detach(struct capture *c);
 /* Attaches what stands in for them while they are not attached, if it is not; it stays. */
 int capture_features_waits_attach(struct capture *c, struct error *e);
 /*

@@ -41,7 +41,8 @@ struct known {
 	s64 active, seen;
 };
 
-#define LEVEL_FLAGS ((u32)(FILTER_CALLS | FILTER_SCOPES))
+#define CALLS_FLAGS ((u32)(FILTER_CALLS | FILTER_SCOPES))
+#define LEVEL_FLAGS (CALLS_FLAGS | FILTER_BYTES)
 
 struct filtering {
 	struct partial *p;
@@ -190,7 +191,7 @@ bool partial_calls_are_waits(const struct partial *p)
 	u64 to_ns = p->options.to_ns ? p->options.to_ns : p->to_ns;
 
 	return !partial_calls_share(p, from_ns, to_ns).calls_ns &&
-	       (partial_filters(p, from_ns, to_ns) & LEVEL_FLAGS) == FILTER_CALLS;
+	       (partial_filters(p, from_ns, to_ns) & CALLS_FLAGS) == FILTER_CALLS;
 }
 
 u64 filters_life_from(const struct partial *p, struct life *l)

@@ -206,6 +206,8 @@ void simulation_level_tell(struct simulation *s, u64 time_ns)
 	r.flags = (calls && !s->scoped ? 0 : FILTER_CALLS) | (s->levels.count ? FILTER_DETAIL : 0);
 	if (calls && s->scoped)
 		r.flags |= FILTER_SCOPES;
+	else if (!calls && s->levels.count && hash_pair(s->from_ns, time_ns) % 2)
+		r.flags |= FILTER_BYTES;
 	actor_emit(&a, &r, sizeof(r), RECORD_filter, time_ns);
 }
 
