@@ -5,7 +5,7 @@
 
 #include "serve/answer.h"
 #include "serve/own.h"
-#include "span/attributes.h"
+#include "serve/own_span.h"
 
 static void received_write(struct json *j, const struct counts *counts)
 {
@@ -88,92 +88,6 @@ static int status_answer(struct query *q)
 	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
 }
 
-static void list_write(struct json *j, const struct received_list *list)
-{
-	attributes_write_json(j, "attributes", list->data, list->count);
-	if (list->dropped)
-		json_u64(j, "dropped", list->dropped);
-}
-
-static void events_write(struct json *j, const struct received_span *span)
-{
-	json_array_begin(j, "events");
-	for (size_t i = 0; i < span->events_count; i++) {
-		json_object_begin(j, NULL);
-		json_u64(j, "time_ns", span->events[i].time_ns);
-		json_string(j, "name", span->events[i].name);
-		list_write(j, &span->events[i].attributes);
-		json_object_end(j);
-	}
-	json_array_end(j);
-	if (span->events_dropped)
-		json_u64(j, "events_dropped", span->events_dropped);
-}
-
-static void links_write(struct json *j, const struct received_span *span)
-{
-	json_array_begin(j, "links");
-	for (size_t i = 0; i < span->links_count; i++) {
-		const struct received_link *link = &span->links[i];
-		char trace[TRACE_ID_BYTES], id[SPAN_ID_BYTES];
-
-		trace_id_text(trace, link->trace);
-		span_id_text(id, link->span_id);
-		json_object_begin(j, NULL);
-		json_string(j, "trace_id", trace);
-		json_string(j, "span_id", id);
-		if (*link->trace_state)
-			json_string(j, "trace_state", link->trace_state);
-		list_write(j, &link->attributes);
-		json_object_end(j);
-	}
-	json_array_end(j);
-	if (span->links_dropped)
-		json_u64(j, "links_dropped", span->links_dropped);
-}
-
-static void origin_write(struct json *j, const struct received_span *span)
-{
-	json_string(j, "service", span->resource->service);
-	json_object_begin(j, "resource");
-	list_write(j, &span->resource->attributes);
-	json_object_end(j);
-	json_object_begin(j, "scope");
-	json_string(j, "name", span->scope->name);
-	json_string(j, "version", span->scope->version);
-	list_write(j, &span->scope->attributes);
-	json_object_end(j);
-}
-
-static void span_write(struct json *j, const struct received_span *span)
-{
-	static const char *const states[] = {"unset", "ok", "error"};
-	char trace[TRACE_ID_BYTES], id[SPAN_ID_BYTES], parent[SPAN_ID_BYTES];
-
-	trace_id_text(trace, span->trace);
-	span_id_text(id, span->span_id);
-	span_id_text(parent, span->parent_id);
-	json_object_begin(j, NULL);
-	json_string(j, "trace_id", trace);
-	json_string(j, "span_id", id);
-	if (span->parent_id)
-		json_string(j, "parent_id", parent);
-	json_string(j, "name", span->name);
-	json_string(j, "kind", received_kind_name(span->kind));
-	json_u64(j, "begin_unix_ns", span->begin_ns);
-	json_u64(j, "end_unix_ns", span->end_ns);
-	json_string(j, "status", states[span->status <= RECEIVED_ERROR ? span->status : 0]);
-	if (*span->status_text)
-		json_string(j, "status_message", span->status_text);
-	if (*span->trace_state)
-		json_string(j, "trace_state", span->trace_state);
-	origin_write(j, span);
-	list_write(j, &span->attributes);
-	events_write(j, span);
-	links_write(j, span);
-	json_object_end(j);
-}
-
 static int trace_answer(struct query *q)
 {
 	struct received_batch batch = {0};
@@ -196,13 +110,10 @@ static int trace_answer(struct query *q)
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
 	json_string(&j, "trace_id", text);
-	json_array_begin_lines(&j, "spans");
-	for (size_t i = 0; i < batch.count; i++)
-		span_write(&j, &batch.data[i]);
-	json_array_end(&j);
+	err = own_spans_write(&j, &batch);
 	json_object_end(&j);
 	vec_free(&batch);
-	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
+	return json_end(&j) || err ? -ENOMEM : MHD_HTTP_OK;
 }
 
 const struct route own_routes[] = {
