@@ -92,6 +92,17 @@ enum MHD_Result answer_send(struct MHD_Connection *connection, unsigned int stat
 	return response_queue(connection, &(struct document){status, type, body, NULL}, "POST");
 }
 
+enum MHD_Result answer_stream(struct MHD_Connection *connection, unsigned int status,
+			      struct MHD_Response *response)
+{
+	enum MHD_Result result;
+
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
 enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
 			    const char *text)
 {

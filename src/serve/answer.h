@@ -32,6 +32,10 @@ struct document {
 /* Takes over the body and leaves it empty. 503 where the quota has no room for it. */
 enum MHD_Result answer_document(struct MHD_Connection *connection, const struct document *document);
 
+/* Answers with a response, which it takes over. */
+enum MHD_Result answer_stream(struct MHD_Connection *connection, unsigned int status,
+			      struct MHD_Response *response);
+
 /* Answers a query with a line of text. */
 enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
 			    const char *text);

@@ -113,10 +113,14 @@ static enum MHD_Result query_answer(const struct api_source *source,
 	struct pool pool = {.limit_bytes = ANSWER_BYTES_MAX, .quota = source->spans};
 	struct bytes body = {0};
 	struct error e = {0};
-	struct query q = {connection, source, word, &pool, &body, NULL, &e};
+	struct query q = {connection, source, word, &pool, &body, NULL, &e, NULL};
 	int status = route->answer(&q);
 
 	pool_free(&pool);
+	if (q.response) {
+		bytes_free(&body);
+		return answer_stream(connection, (unsigned int)status, q.response);
+	}
 	if (status > 0 && !body.failed)
 		return answer_document(connection, &(struct document){(unsigned int)status,
 								      q.type ? q.type : JSON_TYPE,
@@ -177,12 +181,13 @@ static struct MHD_Daemon *daemon_start(struct api *a, int fd)
 {
 	const struct receive_limits *limits = a->routes.source.limits;
 
-	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, query_take, a,
-				MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, THREADS,
-				MHD_OPTION_CONNECTION_LIMIT, (unsigned int)limits->connections,
-				MHD_OPTION_CONNECTION_TIMEOUT, limits_seconds(limits),
-				MHD_OPTION_NOTIFY_CONNECTION, deadline_connection, a->deadline,
-				MHD_OPTION_NOTIFY_COMPLETED, query_end, a, MHD_OPTION_END);
+	return MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
+		NULL, query_take, a, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
+		THREADS, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)limits->connections,
+		MHD_OPTION_CONNECTION_TIMEOUT, limits_seconds(limits), MHD_OPTION_NOTIFY_CONNECTION,
+		deadline_connection, a->deadline, MHD_OPTION_NOTIFY_COMPLETED, query_end, a,
+		MHD_OPTION_END);
 }
 
 int api_start(int fd, enum api_kind kind, const struct api_source *source, struct api **out)

@@ -8,6 +8,7 @@
 #include "log/log.h"
 #include "serve/access.h"
 #include "serve/counts.h"
+#include "serve/live.h"
 #include "serve/serve.h"
 #include "serve/tally.h"
 #include "store/store.h"
@@ -20,6 +21,7 @@ struct api_source {
 	struct store *store;
 	struct counts *counts;
 	struct tally *tally;
+	struct live *live;
 	const struct serve_more *more; /* NULL, or what the status shows besides */
 	const struct access *access;   /* who may ask */
 	const struct receive_limits *limits;

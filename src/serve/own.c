@@ -116,7 +116,10 @@ static int trace_answer(struct query *q)
 	return json_end(&j) || err ? -ENOMEM : MHD_HTTP_OK;
 }
 
-const struct route own_routes[] = {
-	{"/api/v1/status", status_answer},	{"/api/v1/services", own_services},
-	{"/api/v1/operations", own_operations}, {"/api/v1/search", own_search},
-	{"/api/v1/traces/*", trace_answer},	{0}};
+const struct route own_routes[] = {{"/api/v1/status", status_answer},
+				   {"/api/v1/services", own_services},
+				   {"/api/v1/operations", own_operations},
+				   {"/api/v1/search", own_search},
+				   {"/api/v1/traces/*", trace_answer},
+				   {"/api/v1/live", own_live},
+				   {0}};

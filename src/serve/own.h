@@ -23,5 +23,6 @@ uint64_t own_now_ns(void);
 int own_services(struct query *q);
 int own_operations(struct query *q);
 int own_search(struct query *q);
+int own_live(struct query *q);
 
 #endif

@@ -17,6 +17,7 @@ struct query {
 	struct bytes *body; /* the answer, in JSON unless `type` says another content type */
 	const char *type;
 	struct error *e;
+	struct MHD_Response *response; /* NULL; else it is sent in place of the body */
 };
 
 /*

@@ -38,6 +38,7 @@ struct serve {
 	uint64_t min_free_bytes;
 	struct counts mapped_counts; /* of what map sends: only what receivers count */
 	struct tally *tally;
+	struct live *live;
 	struct access *access;
 	struct receive_limits limits;
 	atomic_size_t pending_bytes;
@@ -275,6 +276,7 @@ static struct api_source source_of(struct serve *s)
 				   .store = s->store,
 				   .counts = &s->counts,
 				   .tally = s->tally,
+				   .live = s->live,
 				   .more = s->more,
 				   .access = s->access,
 				   .limits = &s->limits,
@@ -341,13 +343,14 @@ static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 		[OTLP_GRPC] = otlp_grpc_start,
 		[ZIPKIN] = zipkin_start,
 		[JAEGER] = jaeger_start};
-	const struct loader_options loading = {.log = s->log,
-					       .log_dir = s->log_dir,
-					       .store = s->store,
-					       .counts = &s->counts,
-					       .min_free_bytes = s->min_free_bytes,
-					       .warn = s->warn,
-					       .watches = {tally_watch(s->tally)}};
+	const struct loader_options loading = {
+		.log = s->log,
+		.log_dir = s->log_dir,
+		.store = s->store,
+		.counts = &s->counts,
+		.min_free_bytes = s->min_free_bytes,
+		.warn = s->warn,
+		.watches = {tally_watch(s->tally), live_watch(s->live)}};
 	struct destination to = {.log = s->log,
 				 .counts = &s->counts,
 				 .access = s->access,
@@ -420,8 +423,9 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	s->min_free_bytes = options->store.min_free_bytes ? options->store.min_free_bytes
 							  : MIN_FREE_BYTES;
 	s->tally = tally_open();
-	err = s->tally ? access_open(&options->access, &s->access, e)
-		       : error_set(e, ENOMEM, "cannot serve");
+	s->live = live_open();
+	err = s->tally && s->live ? access_open(&options->access, &s->access, e)
+				  : error_set(e, ENOMEM, "cannot serve");
 	err = err ? err : sockets_open(options, fds, addresses, &last, e);
 	if (!err) {
 		err = dir_make(options->dir, e);
@@ -471,12 +475,14 @@ int serve_close(struct serve *s, struct error *e)
 	receiver_stop(s->receiver);
 	receiver_stop(s->zipkin);
 	grpc_stop(s->grpc);
+	live_stop(s->live);
 	api_stop(s->api);
 	api_stop(s->jaeger);
 	loader_stop(s->loader);
 	err = log_close(s->log);
 	store_close(s->store);
 	tally_close(s->tally);
+	live_close(s->live);
 	access_close(s->access);
 	if (s->log_dir >= 0)
 		close(s->log_dir);

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """fathom serve: what its query APIs answer. apis.py FATHOM"""
+import http.client
 import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -345,6 +348,114 @@ def check_grafana_zipkin(server, checks):
                      (404 if "not found" in why else 400, why))
 
 
+class Listener:
+    """A stream of /api/v1/live."""
+
+    def __init__(self, server, buffer=0, **parameters):
+        self.socket = socket.socket()
+        if buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(("127.0.0.1", server.ports["queries"]))
+        query = urllib.parse.urlencode(parameters)
+        self.socket.sendall(f"GET /api/v1/live?{query} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        self.answer = http.client.HTTPResponse(self.socket)
+        self.answer.begin()
+
+    def event(self):
+        """Kind and data of the next event; None at the end."""
+        kind, line = None, b"-"
+        while line:
+            line = self.answer.readline()
+            if line.startswith(b"event: "):
+                kind = line[7:].strip().decode()
+            elif line.startswith(b"data: "):
+                return kind, json.loads(line[6:])
+        return None
+
+    def close(self):
+        self.answer.close()
+        self.socket.close()
+
+
+def check_live(server, checks):
+    everything = Listener(server)
+    wanted = Listener(server, service="api-live", operation="new", kind="server", error="true",
+                      min_duration="5ms")
+    checks.equal("live: type", wanted.answer.getheader("Content-Type"), "text/event-stream")
+    error = {"status": {"code": 2}}
+    trace = 0x11fe << 64
+    good = span_of(trace, 6, "new", kind="server", took=5, fields=error, attributes={"a": 1})
+    send(server, "api-live", span_of(trace, 1, "old", kind="server", took=5, fields=error),
+         span_of(trace, 2, "new", kind="client", took=5, fields=error),
+         span_of(trace, 3, "new", kind="server", took=4, fields=error),
+         span_of(trace, 4, "new", kind="server", took=5), good)
+    send(server, "api-dead", span_of(trace, 5, "new", kind="server", took=5, fields=error))
+    kind, span = wanted.event()
+    checks.equal("live: the span that was wanted", (
+        kind, span["span_id"], span["service"], span["attributes"], span["status"]),
+        ("span", f"{6:016x}", "api-live", {"a": 1}, "error"))
+    checks.equal("live: a span is stored when it is told of", len(server.trace(hex32(trace))) >= 5,
+                 True)
+    checks.equal("live: all spans", sorted(everything.event()[1]["span_id"][-1] for _ in range(6)),
+                 list("123456"))
+    send(server, "api-live", good)  # once more
+    send(server, "api-live", span_of(trace, 7, "new", kind="server", took=5, fields=error))
+    checks.equal("live: no span twice", wanted.event()[1]["span_id"][-1], "7")
+    wanted.close()
+    checks.equal("live: refused", [ask(server, "/api/v1/live", **p)[0] for p in (
+        {"kind": "x"}, {"error": "yes"}, {"min_duration": "long"})], [400] * 3)
+    everything.close()
+
+
+def check_slow_listener(server, checks):
+    """One that does not read misses spans, which are counted, and holds up nobody."""
+    slow, fast = (Listener(server, buffer, service="api-many") for buffer in (4096, 0))
+    count, batches = 500, 30
+    text = "x" * 400
+
+    def read():
+        for _ in range(count * batches):
+            kinds.append(fast.event()[0])
+    kinds = []
+    reader = threading.Thread(target=read)
+    reader.start()
+    for batch in range(batches):
+        send(server, "api-many", *(span_of((0xabc << 64) + batch, n + 1, text) for n in range(count)))
+        server.wait("the fast one has read all", lambda b=batch: len(kinds) >= count * (b + 1))
+    reader.join(PATIENCE)
+    checks.equal("live: who reads has all spans", kinds, ["span"] * count * batches)
+    spans = missed = 0
+    while spans + missed < count * batches:
+        kind, data = slow.event()
+        spans, missed = (spans + 1, missed) if kind == "span" else (spans, missed + data["spans"])
+    checks.equal("live: who does not read is told how many it missed",
+                 (spans + missed, missed > count, spans > count), (count * batches, True, True))
+    slow.close()
+    fast.close()
+
+
+def check_end(server, checks):
+    """The server ends while somebody listens."""
+    listener = Listener(server)
+    started = time.monotonic()
+    checks.equal("SIGTERM ends the server while somebody listens",
+                 (server.end(signal.SIGTERM), time.monotonic() - started < 10), (0, True))
+    checks.equal("the stream ends, too", listener.event(), None)
+    listener.close()
+
+
+def check_own(server, checks):
+    status, answer = server.get(f"/api/v1/traces/{SHOP:x}")
+    checks.equal("resources of a trace are written once", (
+        status, [span["resource"] for span in answer["spans"]],
+        [resource["attributes"] for resource in answer["resources"]]),
+        (200, [0, 0, 1], [{"service.name": "api-shop", "host.name": "node-7", "process.pid": 41},
+                          {"service.name": "api-bank"}]))
+    checks.equal("so are scopes", ([span["scope"] for span in answer["spans"]], answer["scopes"]), (
+        [0, 0, 1], [{"name": name, "version": "2", "attributes": {}} for name in ("lib", "bank-lib")]))
+
+
 def metric(text, start):
     """The value of the series whose line starts so."""
     found = [line for line in text.splitlines() if line.startswith(start + " ")]
@@ -430,9 +541,14 @@ def main():
             check_grafana_jaeger(server, checks)
             check_jaeger_metrics(server, checks)
             check_grafana_zipkin(server, checks)
+            check_own(server, checks)
+            check_live(server, checks)
+            check_slow_listener(server, checks)
+            check_end(server, checks)
         finally:
-            server.process.kill()
-            server.process.wait()
+            if server.process.poll() is None:
+                server.process.kill()
+                server.process.wait()
     print(f"1..{checks.number}")
     return 1 if checks.failed else 0
 
