@@ -70,6 +70,8 @@ format: ## bring all C sources into the project's format
 install: build ## install under DESTDIR and PREFIX (/usr/local)
 	DESTDIR="$(abspath $(DESTDIR))" meson install -C $(BUILD) --no-rebuild
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig # for programs that link libfathom
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || getent passwd fathom >/dev/null || \
+		useradd --system --user-group --no-create-home --home-dir / --shell /usr/sbin/nologin fathom # of map and serve
 
 clean: ## remove what was built
 	rm -rf $(BUILD) $(BUILD)-clang
