@@ -87,6 +87,7 @@ enum { /* of logical types */
 	F(duckdb_count, data_chunk_get_size, (duckdb_chunk))                                       \
 	F(void, data_chunk_set_size, (duckdb_chunk, duckdb_count rows))                            \
 	F(void *, vector_get_data, (duckdb_vector))                                                \
+	F(uint64_t *, vector_get_validity, (duckdb_vector))                                        \
 	F(void, vector_assign_string_element_len,                                                  \
 	  (duckdb_vector, duckdb_count row, const char *, duckdb_count bytes))                     \
 	F(duckdb_state, appender_create,                                                           \

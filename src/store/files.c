@@ -56,7 +56,7 @@ static bool name_parse(const char *name, uint64_t *number)
 	       *number;
 }
 
-int files_list(struct store *s, struct error *e)
+int files_find(struct store *s, struct error *e)
 {
 	DIR *dir = opendir(s->dir);
 	struct dirent *entry;
@@ -70,10 +70,18 @@ int files_list(struct store *s, struct error *e)
 			err = file_push(s, number);
 	}
 	closedir(dir);
-	if (!err && !s->files.count)
-		err = file_push(s, 1);
-	if (!err)
+	if (!err && s->files.count)
 		qsort(s->files.data, s->files.count, sizeof(*s->files.data), number_compare);
+	return err ? error_set(e, err, "cannot open the store in %s", s->dir) : 0;
+}
+
+int files_list(struct store *s, struct error *e)
+{
+	int err = files_find(s, e);
+
+	if (err || s->files.count)
+		return err;
+	err = file_push(s, 1);
 	return err ? error_set(e, err, "cannot open the store in %s", s->dir) : 0;
 }
 

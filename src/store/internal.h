@@ -70,7 +70,10 @@ static inline struct stored_text row_stored(const struct row *row, unsigned int 
 /* A copy in the pool that ends with NUL; NULL: no memory. */
 const char *text_keep(struct pool *pool, struct stored_text text);
 
-/* Lists the files in the directory; there is one at least. */
+/* Lists the files in the directory. */
+int files_find(struct store *s, struct error *e);
+
+/* The same; there is one at least. */
 int files_list(struct store *s, struct error *e);
 
 /* Attaches all files. The writer uses the last one. */

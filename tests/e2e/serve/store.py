@@ -123,6 +123,49 @@ def status_of(server):
     return server.get("/api/v1/status")[1]
 
 
+def check_sql(fathom, checks, folder):
+    """fathom sql beside the server, which writes; the spans are those of the checks before."""
+    def sql(query, *options):
+        return subprocess.run([fathom, "sql", "-o", folder, *options, query],
+                              capture_output=True, text=True, check=False)
+
+    def rows_of(query):
+        done = sql(query, "--json")
+        return json.loads(done.stdout)["rows"] if done.returncode == 0 else done.stderr
+
+    checks.equal("sql: spans", rows_of(
+        "SELECT service, name, kind, count(*) AS n, max(lock_ns) AS most, sum(duration_ns) > 5 AS"
+        " long FROM spans WHERE service = 'sums' GROUP BY ALL ORDER BY name"),
+        [{"service": "sums", "name": "buy", "kind": "server", "n": 100, "most": 50000000,
+          "long": True},
+         {"service": "sums", "name": "sell", "kind": "client", "n": 1, "most": 0, "long": True}])
+    checks.equal("sql: the highest version alone", rows_of(
+        "SELECT trace_id, span_id, parent_id, version, attributes FROM spans"
+        " WHERE service = 'again' AND name = 'a'"),
+        [{"trace_id": f"{500:032x}", "span_id": f"{1:016x}", "parent_id": None, "version": 2,
+          "attributes": '{"fathom.version":2}'}])
+    checks.equal("sql: sums are those of the spans", rows_of(
+        "SELECT part, sum(count) AS n FROM sums WHERE operation = 'buy' GROUP BY part ORDER BY 1"),
+        [{"part": "duration", "n": 100}, {"part": "lock", "n": 100}, {"part": "user", "n": 100}])
+    checks.equal("sql: operations", rows_of(
+        "FROM operations WHERE service = 'sums' ORDER BY ALL; "),
+        [{"service": "sums", "name": "buy", "kind": "server"},
+         {"service": "sums", "name": "sell", "kind": "client"}])
+    checks.equal("sql: calls", rows_of("FROM calls"), [])
+    checks.equal("sql: tabs", sql("SELECT 1 AS one, 'a\tb' AS two, NULL AS three").stdout,
+                 "one\ttwo\tthree\n1\ta b\t\n")
+    for name, query in (("nonsense", "SELEKT"), ("no change", "DELETE FROM spans"),
+                        ("no file", "SELECT * FROM read_csv('/etc/passwd')"),
+                        ("no file by name", "FROM '/etc/passwd'"),
+                        ("no setting", "SET enable_external_access = true")):
+        done = sql(query)
+        checks.equal(f"sql: {name}", (done.returncode, done.stdout, "fathom sql" in done.stderr),
+                     (1, "", True))
+    checks.equal("sql: no store", subprocess.run(
+        [fathom, "sql", "-o", "/nowhere", "SELECT 1"], capture_output=True,
+        check=False).returncode, 1)
+
+
 def check_full(fathom, checks, folder):
     """Without room on the disk nothing is taken; with room it goes on by itself."""
     disk = os.path.join(folder, "disk")
@@ -185,6 +228,7 @@ def main():
             check_sums(server, checks)
             check_search(server, checks)
             check_versions(server, checks)
+            check_sql(fathom, checks, os.path.join(folder, "data"))
         finally:
             server.process.kill()
             server.process.wait()

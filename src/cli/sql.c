@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/sql_view.h"
+#include "cli/up_dir.h"
+#include "store/sql.h"
+
+struct sql_options {
+	const char *dir;
+	bool json;
+	const char *sql;
+};
+
+#define AT(field) offsetof(struct sql_options, field)
+static const struct option sql_option_table[] = {
+	{"output", 'o', "DIR", "the directory of 'fathom up' or 'fathom serve' (default: as there)",
+	 NULL, AT(dir), option_text},
+	{"json", 0, NULL, "print JSON", NULL, AT(json), option_flag},
+	{0},
+};
+#undef AT
+
+static int sql_check(void *options, const struct operands *operands, struct error *e)
+{
+	struct sql_options *o = options;
+
+	if (operands->count != 1 || operands->command)
+		return error_say(e, EINVAL, "one SELECT is needed, in quotes");
+	o->sql = operands->items[0];
+	return 0;
+}
+
+static int sql_command_run(const void *fields, const struct operands *operands, struct error *e)
+{
+	const struct sql_options *o = fields;
+	char text[UP_DIR_BYTES];
+	struct sql_view *view = sql_view_open(stdout, o->json);
+	struct sql_taker taker;
+	int err;
+
+	if (!view)
+		return error_set(e, ENOMEM, "cannot ask");
+	taker = sql_view_taker(view);
+	err = store_sql(up_dir(o->dir, text), o->sql, &taker, e);
+	if (err)
+		sql_view_drop(view);
+	else if (sql_view_end(view))
+		err = error_set(e, ENOMEM, "cannot print the answer");
+	return err;
+}
+
+const struct command command_sql = {
+	.name = "sql",
+	.summary = "ask the store of spans in SQL",
+	.usage = "[-o DIR] [--json] 'SELECT ...'",
+	.description =
+		"Answers a SELECT over the spans that 'fathom up' or 'fathom serve' keeps, also\n"
+		"while it runs, in the SQL of DuckDB. It only reads. The views are spans, "
+		"operations,\n"
+		"sums and calls; fathom-sql(1) lists their columns. Prints a table on a terminal, "
+		"and\n"
+		"columns separated by tabs elsewhere.",
+	.examples = "  fathom sql \"SELECT name, max(lock_ns) FROM spans GROUP BY ALL\"\n"
+		    "  fathom sql --json \"SELECT * FROM calls\"\n",
+	.options = sql_option_table,
+	.options_bytes = sizeof(struct sql_options),
+	.check = sql_check,
+	.run = sql_command_run,
+};

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/sql_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include "store/internal.h"
+
+#define HEADERS_BYTES 12288 /* of a database, which change with each checkpoint */
+#define ATTEMPTS 10
+
+/* Copies a file; one that is not there is none. */
+static int bytes_copy(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC), out, err = 0;
+	ssize_t n = 1;
+
+	if (in < 0)
+		return errno == ENOENT ? 0 : -errno;
+	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (out < 0)
+		err = -errno;
+	while (!err && n > 0) {
+		n = sendfile(out, in, NULL, (size_t)64 << 20);
+		if (n < 0)
+			err = -errno;
+	}
+	if (out >= 0)
+		close(out);
+	close(in);
+	return err;
+}
+
+static int headers_read(const char *path, unsigned char headers[HEADERS_BYTES])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : pread(fd, headers, HEADERS_BYTES, 0);
+	int err = n == HEADERS_BYTES ? 0 : n < 0 ? -errno : -EIO;
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/*
+ * Copies a database that is being written. Its blocks are never written over, but by a checkpoint,
+ * which changes the headers; what is behind the last checkpoint is in the write-ahead log.
+ */
+static int database_copy(const char *from, const char *to)
+{
+	unsigned char before[HEADERS_BYTES], after[HEADERS_BYTES];
+	char from_wal[4200], to_wal[4200];
+	int err = -EAGAIN;
+
+	snprintf(from_wal, sizeof(from_wal), "%s.wal", from);
+	snprintf(to_wal, sizeof(to_wal), "%s.wal", to);
+	for (int i = 0; i < ATTEMPTS && err == -EAGAIN; i++) {
+		unlink(to_wal);
+		err = headers_read(from, before);
+		err = err ? err : bytes_copy(from, to);
+		err = err ? err : bytes_copy(from_wal, to_wal);
+		err = err ? err : headers_read(from, after);
+		if (!err && memcmp(before, after, sizeof(before)) != 0)
+			err = -EAGAIN;
+	}
+	return err;
+}
+
+static int copies_make(struct sql_files *files)
+{
+	const char *parent = getenv("TMPDIR");
+
+	if (files->copies)
+		return 0;
+	if (asprintf(&files->copies, "%s/fathom-sql-XXXXXX", parent && *parent ? parent : "/tmp") <
+	    0)
+		files->copies = NULL;
+	if (!files->copies)
+		return -ENOMEM;
+	if (mkdtemp(files->copies))
+		return 0;
+	free(files->copies);
+	files->copies = NULL;
+	return -errno;
+}
+
+static void detach(struct sql_files *files, const struct store_file *f)
+{
+	char name[FILE_NAME_BYTES], sql[64];
+
+	store_file_name(name, f);
+	snprintf(sql, sizeof(sql), "DETACH %s", name);
+	sql_run(&files->db, files->connection, "USE memory", NULL, NULL);
+	sql_run(&files->db, files->connection, sql, NULL, NULL);
+}
+
+/* Attaches a copy, in the schema of this version. */
+static int copy_attach(struct sql_files *files, struct store_file *f, struct error *e)
+{
+	char name[FILE_NAME_BYTES], *path = NULL;
+	int err = copies_make(files);
+
+	store_file_name(name, f);
+	if (!err && asprintf(&path, "%s/%s.duckdb", files->copies, name) < 0) {
+		path = NULL;
+		err = -ENOMEM;
+	}
+	err = err ? err : database_copy(f->path, path);
+	if (err) {
+		free(path);
+		return error_set(e, err, "cannot copy %s", f->path);
+	}
+	free(f->path);
+	f->path = path;
+	err = store_file_attach(f, true, &files->db, files->connection, e);
+	err = err ? err : store_file_use(f, &files->db, files->connection, e);
+	return err ? err : store_file_schema(f, 0, &files->db, files->connection, e);
+}
+
+static int one_attach(struct sql_files *files, struct store_file *f, struct error *e)
+{
+	struct error first = {0};
+
+	if (store_file_attach(f, false, &files->db, files->connection, &first) == 0)
+		return 0;
+	detach(files, f);
+	return copy_attach(files, f, e);
+}
+
+static void files_attach(struct sql_files *files, const struct sql_taker *taker)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < files->files.count; i++) {
+		struct store_file f = files->files.data[i];
+		struct error e = {0};
+
+		if (one_attach(files, &f, &e) == 0) {
+			files->files.data[kept++] = f;
+			continue;
+		}
+		detach(files, &f);
+		taker->warn(taker->arg, e.text);
+		store_file_free(&f);
+	}
+	files->files.count = kept;
+}
+
+/* Adds the same query over each file; "@" stands for the name of the file. */
+static void union_add(struct statement *s, const struct sql_files *files, const char *query)
+{
+	for (size_t i = 0; i < files->files.count; i++) {
+		char name[FILE_NAME_BYTES];
+
+		store_file_name(name, &files->files.data[i]);
+		statement_add(s, i ? " UNION ALL " : "");
+		for (const char *at = query; *at; at++) {
+			const char one[] = {*at, '\0'};
+
+			statement_add(s, *at == '@' ? name : one);
+		}
+	}
+}
+
+static int view_make(struct sql_files *files, const char *before, const char *query,
+		     const char *after, struct error *e)
+{
+	struct statement s = {0};
+	int err;
+
+	statement_add(&s, before);
+	union_add(&s, files, query);
+	statement_add(&s, after);
+	err = statement_run(&files->db, files->connection, &s, NULL, e);
+	statement_free(&s);
+	return err;
+}
+
+#define KIND                                                                                       \
+	"['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'][kind::INTEGER + " \
+	"1] AS "                                                                                   \
+	"kind"
+#define BEGIN "make_timestamp((begin_ns // 1000)::BIGINT) AS begin, begin_ns"
+#define SUMS                                                                                       \
+	"SELECT s.*, service, name, kind FROM (FROM @.sums UNION ALL FROM @.sums_fresh) s"         \
+	" JOIN @.operations ON operation = id"
+#define P(part, value, what) ", " #part "_ns"
+#define PART(part, value, what) "'" #part "', "
+
+static int views_make(struct sql_files *files, struct error *e)
+{
+	int err = view_make(
+		files,
+		"CREATE VIEW spans AS SELECT lower(lpad(hex(trace), 32, '0')) AS trace_id,"
+		" lower(lpad(hex(span), 16, '0')) AS span_id,"
+		" CASE parent WHEN 0 THEN NULL ELSE lower(lpad(hex(parent), 16, '0')) END"
+		" AS parent_id, " BEGIN ", duration_ns, service, name, " KIND
+		", ['unset', 'ok', 'error'][status::INTEGER + 1] AS status, attributes,"
+		" resource, scope, rest, version" SPLIT_PARTS(P) " FROM (",
+		"SELECT s.* REPLACE (r.text AS resource, c.text AS scope) FROM @.spans s"
+		" LEFT JOIN @.texts r ON s.resource = r.id LEFT JOIN @.texts c ON s.scope = c.id",
+		") QUALIFY version = 0 OR row_number() OVER (PARTITION BY trace, span, version > 0"
+		" ORDER BY version DESC) = 1",
+		e);
+
+	if (!err)
+		err = view_make(files,
+				"CREATE VIEW operations AS SELECT DISTINCT service, name, " KIND
+				" FROM (",
+				"FROM @.operations", ") WHERE kind < 255", e);
+	if (!err)
+		err = view_make(
+			files,
+			"CREATE VIEW sums AS SELECT " BEGIN ", step_ns, service,"
+			" name AS operation, " KIND ", error <> 0 AS error,"
+			" coalesce([" SPLIT_PARTS(PART) "NULL][part::INTEGER + 1], 'duration')"
+							" AS part, count, total_ns, max_ns FROM (",
+			SUMS, ") WHERE kind < 255", e);
+	if (!err)
+		err = view_make(files,
+				"CREATE VIEW calls AS SELECT " BEGIN ", step_ns, service AS parent,"
+				" name AS child, error <> 0 AS error, count, total_ns FROM (",
+				SUMS, ") WHERE kind = 255", e);
+	return err;
+}
+#undef P
+#undef PART
+
+static int all_open(struct sql_files *files, const struct sql_taker *taker, struct error *e)
+{
+	int err = database_connect(&files->db, &files->connection, e);
+
+	if (err)
+		return err;
+	files_attach(files, taker);
+	if (!files->files.count)
+		return error_say(e, EIO, "no file of the store can be read");
+	err = sql_run(&files->db, files->connection, "USE memory", NULL, e);
+	err = err ? err : views_make(files, e);
+	if (!err)
+		err = sql_run(&files->db, files->connection,
+			      "SET enable_external_access = false; SET lock_configuration = true",
+			      NULL, e);
+	return err;
+}
+
+int sql_files_open(struct sql_files *files, const char *dir, const struct sql_taker *taker,
+		   struct error *e)
+{
+	struct store listed = {.dir = (char *)dir};
+	int err = files_find(&listed, e);
+
+	*files = (struct sql_files){0};
+	memcpy(&files->files, &listed.files, sizeof(files->files));
+	if (!err && !files->files.count)
+		err = error_say(e, ENOENT, "there are no spans in %s", dir);
+	err = err ? err : database_open(DATABASE_ALL, NULL, &files->db, e);
+	return err ? err : all_open(files, taker, e);
+}
+
+static void copies_remove(struct sql_files *files)
+{
+	for (size_t i = 0; i < files->files.count; i++) {
+		const struct store_file *f = &files->files.data[i];
+
+		if (strncmp(f->path, files->copies, strlen(files->copies)) == 0)
+			store_file_remove(f);
+	}
+	rmdir(files->copies);
+}
+
+void sql_files_close(struct sql_files *files)
+{
+	if (files->connection)
+		files->db.api.disconnect(&files->connection);
+	if (files->db.handle)
+		database_close(&files->db);
+	if (files->copies)
+		copies_remove(files);
+	for (size_t i = 0; i < files->files.count; i++)
+		store_file_free(&files->files.data[i]);
+	vec_free(&files->files);
+	free(files->copies);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/sql.h"
+
+#include "tests/unit/store/spans.h"
+
+struct taken {
+	char text[400]; /* names and values, with a space behind each */
+	size_t bytes;
+	int warnings;
+};
+
+static int columns_take(void *arg, const char *const *names, const char *const *types, size_t count)
+{
+	struct taken *t = arg;
+
+	for (size_t i = 0; i < count; i++)
+		t->bytes += (size_t)snprintf(t->text + t->bytes, sizeof(t->text) - t->bytes,
+					     "%s:%s ", names[i], types[i]);
+	return 0;
+}
+
+static int row_take(void *arg, const struct sql_value *values, size_t count)
+{
+	struct taken *t = arg;
+
+	for (size_t i = 0; i < count; i++)
+		t->bytes += (size_t)snprintf(t->text + t->bytes, sizeof(t->text) - t->bytes,
+					     "%.*s ", (int)(values[i].text ? values[i].bytes : 4),
+					     values[i].text ? values[i].text : "none");
+	return 0;
+}
+
+static void warning_take(void *arg, const char *text)
+{
+	((struct taken *)arg)->warnings++;
+}
+
+static struct taken ask(const char *sql)
+{
+	struct taken taken = {.bytes = 0};
+	const struct sql_taker taker = {columns_take, row_take, warning_take, &taken};
+	struct error e = {0};
+
+	if (store_sql(dir_name, sql, &taker, &e))
+		CHECK_FAIL("%s", e.text);
+	return taken;
+}
+
+TEST(files_are_read_beside_the_store_that_writes)
+{
+	struct received_span spans[] = {make(1, 1, "a"), make(2, 2, "b"), make(3, 3, "b")};
+	struct store *s;
+	struct taken t;
+
+	store_options.spans_max = 2;
+	s = open_empty();
+	append(s, spans, 2);
+	commit(s, 2); /* ends a file */
+	append(s, spans + 2, 1);
+	commit(s, 3);
+	t = ask("SELECT name, count(*) AS n, min(span_id) AS id, NULL AS x FROM spans GROUP BY 1"
+		" ORDER BY 1;");
+	CHECK_STR(t.text, "name:VARCHAR n:BIGINT id:VARCHAR x:INTEGER "
+			  "a 1 0000000000000001 none b 2 0000000000000002 none ");
+	CHECK_EQ(t.warnings, 0);
+	t = ask("SELECT sum(count)::INTEGER AS n, part FROM sums GROUP BY part -- all");
+	CHECK_STR(t.text, "n:INTEGER part:VARCHAR 3 duration ");
+	store_options = (struct store_options){.dir = dir_name};
+	drop(s);
+}
+
+TEST(a_file_that_is_no_store_is_left_out)
+{
+	struct store *s = open_empty();
+	struct received_span span = make(1, 1, "a");
+	char path[160];
+	FILE *file;
+	struct taken t;
+
+	append(s, &span, 1);
+	commit(s, 1);
+	store_close(s);
+	snprintf(path, sizeof(path), "%s/spans-000007.duckdb", dir_name);
+	file = fopen(path, "w");
+	CHECK(file != NULL);
+	for (int i = 0; i < 20000; i++)
+		fputc('x', file);
+	fclose(file);
+	t = ask("SELECT count(*) AS n FROM spans");
+	CHECK_STR(t.text, "n:BIGINT 1 ");
+	CHECK_EQ(t.warnings, 1);
+	drop(NULL);
+}
+
+TEST_MAIN()
