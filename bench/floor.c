@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `floor [CMD ARG ...]`: runs CMD while programs that do nothing are attached to the hot
- * tracepoints. Without CMD they stay attached until a signal ends this program.
+ * tracepoints. Without CMD they stay attached until a signal ends this program. `floor --exit`:
+ * only the program at the end of system calls.
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,16 +17,22 @@
 
 int main(int argc, char **argv)
 {
-	struct floor *floor = floor__open_and_load();
+	bool exit_alone = argc == 2 && strcmp(argv[1], "--exit") == 0;
+	struct floor *floor = floor__open();
 	int status = 1;
 	pid_t child;
 
-	if (!floor || floor__attach(floor)) {
+	if (floor && exit_alone) {
+		bpf_program__set_autoload(floor->progs.sys_enter, false);
+		bpf_program__set_autoload(floor->progs.sched_switch, false);
+		bpf_program__set_autoload(floor->progs.sched_waking, false);
+	}
+	if (!floor || floor__load(floor) || floor__attach(floor)) {
 		fprintf(stderr, "floor: cannot load programs\n");
 		floor__destroy(floor);
 		return 1;
 	}
-	if (argc < 2) {
+	if (argc < 2 || exit_alone) {
 		signal(SIGINT, SIG_DFL); /* a shell ignores SIGINT for a job in the background */
 		pause();
 		floor__destroy(floor);

@@ -313,6 +313,41 @@ def sampled_postgres(bench):
     sampled(bench, PostgresSimple)
 
 
+COUNTS_MOST = 3  # points beyond waits that a level of counts may cost
+
+
+def counts(bench):
+    """nginx under wrk with an empty program at ends of calls beside waits: a floor of counts"""
+    missing = server_missing(Nginx)
+    if missing:
+        say(missing)
+        return
+    server = Nginx(bench)
+    runs = {False: [], True: []}
+    try:
+        load_once(server, bench.seconds, None)  # warm
+        for turn in range(bench.pairs):
+            for ends in (False, True)[::-1 if turn % 2 else 1]:
+                recorder = bench.record_host("-a", "--detail", "waits", *mapped_beside(bench))
+                floor = None
+                try:
+                    if ends:
+                        floor = Recorder([bench.program("floor"), "--exit"], bench.path("floor"))
+                    runs[ends].append(load_once(server, bench.seconds, recorder, True))
+                finally:
+                    if floor:
+                        floor.stop()
+    finally:
+        server.stop()
+    lost = sum(run["lost"] for each in runs.values() for run in each)
+    pairs = list(zip(runs[False], runs[True]))
+    summary("an empty program at sys_exit: CPU time of a request added to waits",
+            Runs([100 * more["own_us"] / waits["own_us"] - 100 for waits, more in pairs], lost),
+            "% ", Goal(COUNTS_MOST, None))
+    summary("an empty program at sys_exit: throughput lost to waits",
+            Runs([100 - 100 * more["rate"] / waits["rate"] for waits, more in pairs], lost), "% ")
+
+
 def tell_per_request(kind, found, requests):
     """Prints how often each program runs in a request, and how long."""
     floor = found.pop(FLOOR)[1]
