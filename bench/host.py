@@ -174,6 +174,7 @@ class Bench:
         self.rounds, self.pairs = options.rounds, options.pairs
         self.long = options.long
         self.seconds, self.records = options.seconds, options.records
+        self.spans = options.spans
         self.dir = tempfile.mkdtemp(prefix="fathom-bench-")
         os.chmod(self.dir, 0o755)  # servers run as other users
         self.kept = {}  # recordings that several rows read, by name
