@@ -9,6 +9,17 @@
 #include "bpf/ring.h"
 #include "bpf/switch.h"
 
+/* Fills in that a thread has its CPU. Its slots are reserved: the clock is read behind that. */
+static __always_inline void running_fill(struct record_switch *r, struct task_struct *task,
+					 const struct thread_state *state, u8 why)
+{
+	r->head.kind = RECORD_switch;
+	r->head.time_ns = bpf_ktime_get_ns();
+	r->head.tid = r->next_tid = tid_of(task, state);
+	r->head.pid = task->tgid;
+	r->state = LEAVE_running | why;
+}
+
 SEC("raw_tp")
 int running_tell(void *ctx)
 {
@@ -36,11 +47,7 @@ int running_tell(void *ctx)
 	n = switch_slots_of(r);
 	if (ring_reserve(&place, n, RECORD_switch))
 		return 0;
-	r->head.kind = RECORD_switch;
-	r->head.time_ns = bpf_ktime_get_ns();
-	r->head.tid = r->next_tid = tid_of(task, state);
-	r->head.pid = task->tgid;
-	r->state = LEAVE_running;
+	running_fill(r, task, state, 0);
 	if (task_is_kernels(task))
 		r->mode = MODE_kernel_thread;
 	else
@@ -67,11 +74,7 @@ __noinline int calls_leave(void)
 	n = switch_slots_of(r);
 	if (ring_reserve(&place, n, RECORD_switch))
 		return 0;
-	r->head.kind = RECORD_switch;
-	r->head.time_ns = bpf_ktime_get_ns();
-	r->head.tid = r->next_tid = tid_of(task, state);
-	r->head.pid = task->tgid;
-	r->state = LEAVE_running | LEAVE_BEFORE_UNKNOWN;
+	running_fill(r, task, state, LEAVE_BEFORE_UNKNOWN);
 	ring_publish(&place, r, n);
 	return 0;
 }

@@ -454,3 +454,14 @@ bool json_text_double(struct json_text text, double *value)
 	*value = strtod(copy, NULL);
 	return true;
 }
+
+uint64_t json_u64_read(struct json_reader *r, uint64_t most)
+{
+	struct json_text text;
+	uint64_t value = 0;
+
+	json_scalar_read(r, &text);
+	if (!json_text_u64(text, &value) || value > most)
+		json_fail(r, "a number is out of range, or not whole");
+	return value;
+}

@@ -86,6 +86,10 @@ bool json_text_is(struct json_text text, const char *name);
  */
 size_t json_text_decode(struct json_text text, char *to);
 
+/* A whole number up to `most`, or a string that says one; 0 after a mistake, which the reader
+ * notes. */
+uint64_t json_u64_read(struct json_reader *r, uint64_t most);
+
 /* A whole number, also as 1e3 or 5.0; false if it is none or out of range. */
 bool json_text_u64(struct json_text text, uint64_t *value);
 bool json_text_s64(struct json_text text, int64_t *value);

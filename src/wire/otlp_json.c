@@ -131,20 +131,9 @@ static void span_id_read(struct converting *c, const struct key *key)
 	id_put(c, key, 8, false);
 }
 
-static uint64_t unsigned_read(struct converting *c, uint64_t most)
-{
-	struct json_text text;
-	uint64_t value = 0;
-
-	json_scalar_read(&c->reader, &text);
-	if (!json_text_u64(text, &value) || value > most)
-		json_fail(&c->reader, "a number is out of range, or not whole");
-	return value;
-}
-
 static void fixed64_read(struct converting *c, const struct key *key)
 {
-	uint64_t value = unsigned_read(c, UINT64_MAX);
+	uint64_t value = json_u64_read(&c->reader, UINT64_MAX);
 
 	tag_put(c, key, PROTOBUF_FIXED64);
 	bytes_put_u64(c->out, value);
@@ -152,7 +141,7 @@ static void fixed64_read(struct converting *c, const struct key *key)
 
 static void fixed32_read(struct converting *c, const struct key *key)
 {
-	uint64_t value = unsigned_read(c, UINT32_MAX);
+	uint64_t value = json_u64_read(&c->reader, UINT32_MAX);
 
 	tag_put(c, key, PROTOBUF_FIXED32);
 	bytes_put_u32(c->out, (uint32_t)value);
@@ -160,7 +149,7 @@ static void fixed32_read(struct converting *c, const struct key *key)
 
 static void count_read(struct converting *c, const struct key *key)
 {
-	uint64_t value = unsigned_read(c, UINT32_MAX);
+	uint64_t value = json_u64_read(&c->reader, UINT32_MAX);
 
 	tag_put(c, key, PROTOBUF_VARINT);
 	bytes_put_varint(c->out, value);
@@ -213,7 +202,7 @@ static void enum_read(struct converting *c, const struct key *key)
 		if (!key->names[value])
 			json_fail(&c->reader, "a kind or code has an unknown name");
 	} else {
-		value = unsigned_read(c, INT32_MAX);
+		value = json_u64_read(&c->reader, INT32_MAX);
 	}
 	tag_put(c, key, PROTOBUF_VARINT);
 	bytes_put_varint(c->out, value);

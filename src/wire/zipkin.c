@@ -89,17 +89,6 @@ static struct trace_id id_read(struct reading *r, size_t most, const char *wrong
 	return id;
 }
 
-static uint64_t number_read(struct reading *r, uint64_t most)
-{
-	struct json_text text;
-	uint64_t value = 0;
-
-	json_scalar_read(&r->json, &text);
-	if (!json_text_u64(text, &value) || value > most)
-		json_fail(&r->json, "a number is out of range, or not whole");
-	return value;
-}
-
 static void trace_read(struct reading *r)
 {
 	static const char wrong[] = "traceId must be 1 to 32 lower-case hex digits, not all zeros";
@@ -154,12 +143,12 @@ static void kind_read(struct reading *r)
 
 static void timestamp_read(struct reading *r)
 {
-	r->span.begin_ns = number_read(r, US_MAX) * 1000;
+	r->span.begin_ns = json_u64_read(&r->json, US_MAX) * 1000;
 }
 
 static void duration_read(struct reading *r)
 {
-	r->duration_ns = number_read(r, US_MAX) * 1000;
+	r->duration_ns = json_u64_read(&r->json, US_MAX) * 1000;
 }
 
 static void endpoint_read(struct reading *r, struct endpoint *endpoint)
@@ -178,7 +167,7 @@ static void endpoint_read(struct reading *r, struct endpoint *endpoint)
 		else if (json_text_is(key, "ipv6"))
 			json_string_read(&r->json, &endpoint->ipv6);
 		else if (json_text_is(key, "port"))
-			endpoint->port = number_read(r, 65535);
+			endpoint->port = json_u64_read(&r->json, 65535);
 		else
 			json_skip(&r->json);
 	}
@@ -203,7 +192,7 @@ static void annotation_read(struct reading *r)
 	json_object_enter(&r->json);
 	while (json_key_next(&r->json, &key)) {
 		if (json_text_is(key, "timestamp")) {
-			event.time_ns = number_read(r, US_MAX) * 1000;
+			event.time_ns = json_u64_read(&r->json, US_MAX) * 1000;
 		} else if (json_text_is(key, "value")) {
 			json_string_read(&r->json, &text);
 			event.name = text_keep(r, text);

@@ -4,7 +4,9 @@
 import os
 import subprocess
 import sys
+import time
 
+import fuse
 import harness
 from harness import check, equal
 
@@ -405,6 +407,29 @@ def submit(*fds):
     assert libc.syscall(209, ring, ctypes.c_long(len(fds)), list) == len(fds)
 submit(a); submit(b); submit(a, a); submit(a, b)
 """
+
+@tests.add
+def a_file_system_of_a_program_has_its_file_and_its_daemon():
+    if not os.path.exists("/dev/fuse"):
+        return "/dev/fuse is missing"
+    recording = fathom.path("fuse")
+    with fuse.Silent(fathom.path("mount")) as silent:
+        with harness.Process([fathom.binary, "record", "-o", recording, "--", "cat", silent.path],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as recorder:
+            check(silent.asked.wait(60), "nobody read the file")
+            asked = time.monotonic_ns()
+            harness.until(lambda: time.monotonic_ns() > asked + 100_000_000, "some time")
+            silent.speak("text")
+            equal(recorder.wait(60), 0, "status")
+        row = rows(recording, "file")[silent.path]
+    check(row["total_ns"] >= 100_000_000, f"time of the file: {row}")
+    waits = [span["attributes"] for trace in fathom.trace_all(recording)["traces"]
+             for span in trace["spans"] if span["kind"] == "wait"
+             and span["end_ns"] - span["begin_ns"] >= 100_000_000]
+    # a thread of this process, which has another number outside of a container
+    check(any(wait.get("waker", "").startswith("python3/") for wait in waits), f"wakers: {waits}")
+    return None
+
 
 TWO = """
 import ctypes, fcntl, os, socket, struct
