@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Decoded, a small span takes ten times as much memory as in its request. */
+#define SPANS_MAX 131072
+
 void inbox_init(struct inbox *inbox, const struct destination *to)
 {
 	*inbox = (struct inbox){.to = *to};
@@ -123,6 +126,9 @@ void delivery_finish(struct delivery *d)
 		delivery_refuse(d, MHD_HTTP_SERVICE_UNAVAILABLE, CODE_UNAVAILABLE, "out of memory");
 	else if (err)
 		delivery_refuse(d, MHD_HTTP_BAD_REQUEST, CODE_INVALID_ARGUMENT, e.text);
+	if (!d->status && d->spans.spans > SPANS_MAX)
+		delivery_refuse(d, MHD_HTTP_CONTENT_TOO_LARGE, CODE_RESOURCE_EXHAUSTED,
+				"the request has more than 131072 spans");
 	if (!d->status && d->spans.spans > d->spans.rejected)
 		entry_append(d);
 	delivery_drop(d);

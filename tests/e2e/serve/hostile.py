@@ -147,12 +147,14 @@ def post_many(server, which, body, headers):
 def large_requests():
     """Requests of 16 MB of which a decoder makes more, and whether they may be stored."""
     ids = field(1, b"\1" * 16) + field(2, b"\2" * 8)
-    spans = field(2, field(2, ids)) * 400000
+    spans = field(2, field(2, ids)) * 131072
     values = field(2, field(2, ids + field(9, b"") * 5000000))
     nested = b""
     for _ in range(2000):
         nested = field(5, field(1, nested))
-    return {"many small spans": field(1, spans),
+    some = field(2, field(2, ids + field(9, b"") * 1000)) * 1900
+    return {"too many spans": field(1, spans + field(2, field(2, ids))),
+            "many small spans": field(1, spans), "as many values as allowed": field(1, some),
             "many values": field(1, values),
             "deep values": field(1, field(2, field(2, ids + field(9, field(2, nested))))),
             "a long text": field(1, field(2, field(2, ids + field(5, b"x" * (15 << 20)))))}
