@@ -91,6 +91,8 @@ int serve_options_read(const struct serve_command_options *o, struct serve_texts
 						o->store_keep.bytes, o->min_free_bytes},
 				      .access = access_of(o, texts->token),
 				      .limits = o->limits,
+				      .ui_zipkin = o->ui_zipkin,
+				      .ui_jaeger = o->ui_jaeger,
 				      .warn = serve_failure_print};
 	return 0;
 }

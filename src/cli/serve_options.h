@@ -19,6 +19,7 @@ struct serve_command_options {
 	uint64_t min_free_bytes;
 	const char *token_file;
 	struct option_list trust, allow_hosts;
+	const char *ui_zipkin, *ui_jaeger;
 	struct receive_limits limits;
 };
 
@@ -62,14 +63,19 @@ int option_receive_limits(void *field, const char *text, struct error *e);
 	{"allow-host", 0, "NAMES", "of this host, which requests may have in Host", NULL,          \
 	 SERVE_OPTION_AT(offset, allow_hosts), option_names},                                      \
 	{"limits", 0, "LIST", "of requests that bring spans: body=16M,pending=128M,\n"             \
-	 "time=30s,connections=512", NULL, SERVE_OPTION_AT(offset, limits), option_receive_limits}
+	 "time=30s,connections=512", NULL, SERVE_OPTION_AT(offset, limits), option_receive_limits},\
+	{"ui-zipkin", 0, "DIR", "has the built files of Zipkin's page", NULL,                      \
+	 SERVE_OPTION_AT(offset, ui_zipkin), option_text},                                         \
+	{"ui-jaeger", 0, "DIR", "has the built files of Jaeger's page", NULL,                      \
+	 SERVE_OPTION_AT(offset, ui_jaeger), option_text}
 /* clang-format on */
 
 #define SERVE_USAGE                                                                                \
 	"[-o DIR] [--http ADDRESS] [--otlp-http ADDRESS] [--otlp-grpc ADDRESS] "                   \
 	"[--zipkin ADDRESS] [--jaeger ADDRESS] [--store-period TIME] [--store-keep LIMITS] "       \
 	"[--min-free SIZE] [--token-file FILE] [--trust NETWORKS] "                                \
-	"[--allow-host NAMES] [--limits LIST]"
+	"[--allow-host NAMES] [--limits LIST] [--ui-zipkin DIR] "                                  \
+	"[--ui-jaeger DIR]"
 
 /*
  * Options of the library, which borrow from `o` and `texts`. Reads the token, which may need

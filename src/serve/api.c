@@ -132,6 +132,11 @@ static enum MHD_Result query_answer(const struct api_source *source,
 	return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, e.text);
 }
 
+static bool is_read(const char *method)
+{
+	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
 enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connection *connection,
 			      const char *url, const char *method)
 {
@@ -144,9 +149,11 @@ enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connect
 	if (refused)
 		return answer_text(connection, refused, why);
 	route = route_find(routes, url, word, sizeof(word));
+	if (!route && routes->source.page && is_read(method))
+		return page_answer(routes->source.page, connection, url);
 	if (!route)
 		return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such path");
-	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+	if (!is_read(method))
 		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				   "only GET is answered here");
 	return query_answer(&routes->source, connection, route, word);

@@ -9,6 +9,7 @@
 #include "serve/access.h"
 #include "serve/counts.h"
 #include "serve/live.h"
+#include "serve/page.h"
 #include "serve/serve.h"
 #include "serve/tally.h"
 #include "store/store.h"
@@ -24,6 +25,7 @@ struct api_source {
 	struct live *live;
 	const struct serve_more *more; /* NULL, or what the status shows besides */
 	const struct access *access;   /* who may ask */
+	const struct page *page;       /* a page at this address; NULL: none */
 	const struct receive_limits *limits;
 	struct quota *spans;   /* memory for spans of all answers that are being made */
 	struct quota *answers; /* and for all answers that are being sent */

@@ -40,6 +40,7 @@ struct serve {
 	struct tally *tally;
 	struct live *live;
 	struct access *access;
+	struct page *ui_zipkin, *ui_jaeger; /* pages; NULL: none */
 	struct receive_limits limits;
 	atomic_size_t pending_bytes;
 	struct quota span_memory, answer_memory; /* of queries */
@@ -270,7 +271,7 @@ const char *serve_addresses_next(struct serve_addresses *addresses, unsigned int
 	return NULL;
 }
 
-static struct api_source source_of(struct serve *s)
+static struct api_source source_of(struct serve *s, const struct page *page)
 {
 	return (struct api_source){.log = s->log,
 				   .store = s->store,
@@ -279,6 +280,7 @@ static struct api_source source_of(struct serve *s)
 				   .live = s->live,
 				   .more = s->more,
 				   .access = s->access,
+				   .page = page,
 				   .limits = &s->limits,
 				   .spans = &s->span_memory,
 				   .answers = &s->answer_memory};
@@ -288,7 +290,7 @@ static struct api_source source_of(struct serve *s)
 
 static int http_start(struct serve *s, int fd, const struct destination *to)
 {
-	const struct api_source source = source_of(s);
+	const struct api_source source = source_of(s, NULL);
 
 	return api_start(fd, API_ALL, &source, &s->api);
 }
@@ -311,7 +313,7 @@ static int zipkin_start(struct serve *s, int fd, const struct destination *to)
 	static const struct route *const tables[] = {zipkin_routes, NULL};
 	const struct receiver_options options = {.protocol = &protocol_zipkin,
 						 .to = *to,
-						 .queries = {source_of(s), tables},
+						 .queries = {source_of(s, s->ui_zipkin), tables},
 						 .threads = ZIPKIN_THREADS};
 
 	return receiver_start(fd, &options, &s->zipkin);
@@ -319,7 +321,7 @@ static int zipkin_start(struct serve *s, int fd, const struct destination *to)
 
 static int jaeger_start(struct serve *s, int fd, const struct destination *to)
 {
-	const struct api_source source = source_of(s);
+	const struct api_source source = source_of(s, s->ui_jaeger);
 
 	return api_start(fd, API_JAEGER, &source, &s->jaeger);
 }
@@ -426,6 +428,10 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	s->live = live_open();
 	err = s->tally && s->live ? access_open(&options->access, &s->access, e)
 				  : error_set(e, ENOMEM, "cannot serve");
+	if (!err && options->ui_zipkin)
+		err = page_open(options->ui_zipkin, "/zipkin/", &s->ui_zipkin, e);
+	if (!err && options->ui_jaeger)
+		err = page_open(options->ui_jaeger, "/", &s->ui_jaeger, e);
 	err = err ? err : sockets_open(options, fds, addresses, &last, e);
 	if (!err) {
 		err = dir_make(options->dir, e);
@@ -484,6 +490,8 @@ int serve_close(struct serve *s, struct error *e)
 	tally_close(s->tally);
 	live_close(s->live);
 	access_close(s->access);
+	page_close(s->ui_zipkin);
+	page_close(s->ui_jaeger);
 	if (s->log_dir >= 0)
 		close(s->log_dir);
 	if (s->spans >= 0)

@@ -60,6 +60,8 @@ struct serve_options {
 	const char *otlp_grpc; /* of the receiver of OTLP over gRPC; "off" */
 	const char *zipkin;    /* of Zipkin's receiver and query API; "off" */
 	const char *jaeger;    /* of Jaeger's query API alone; "off" */
+	/* Folders with the built files of these pages, at the address of the same name; or NULL. */
+	const char *ui_zipkin, *ui_jaeger;
 	struct access_options access;
 	struct receive_limits limits; /* 0: the default of each */
 	void (*warn)(

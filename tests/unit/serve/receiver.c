@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/receiver.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "serve/entry.h"
@@ -29,6 +31,7 @@ static struct receive_limits limits;
 static struct access *access_of_all;
 static atomic_size_t pending;
 static struct quota answers;
+static struct page *page;
 static struct receiver *receiver;
 static union address address;
 
@@ -49,15 +52,17 @@ static const struct route routes[] = {{"/document", document_make}, {NULL, NULL}
 static void begin(const struct receive_limits *limits_wanted)
 {
 	static const struct route *const tables[] = {routes, NULL};
-	const struct receiver_options options = {
-		.protocol = &protocol_otlp,
-		.to = {.log = the_log,
-		       .counts = &counts,
-		       .access = access_of_all,
-		       .limits = &limits,
-		       .pending_bytes = &pending},
-		.queries = {{.access = access_of_all, .limits = &limits, .answers = &answers},
-			    tables}};
+	const struct receiver_options options = {.protocol = &protocol_otlp,
+						 .to = {.log = the_log,
+							.counts = &counts,
+							.access = access_of_all,
+							.limits = &limits,
+							.pending_bytes = &pending},
+						 .queries = {{.access = access_of_all,
+							      .page = page,
+							      .limits = &limits,
+							      .answers = &answers},
+							     tables}};
 	struct log_options log_options = {0};
 	struct receiver_options with = options;
 	int fd;
@@ -194,6 +199,98 @@ TEST(queries_have_the_other_paths)
 	CHECK_EQ(http_status(answer), 503);
 	CHECK(strstr(answer, "Retry-After: "));
 	end();
+}
+
+static void file_make(const char *name, const char *text)
+{
+	char path[200];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/page/%s", folder, name);
+	file = fopen(path, "w");
+	CHECK(file && fputs(text, file) >= 0);
+	fclose(file);
+}
+
+static void page_make(const char *base)
+{
+	char path[200], outside[200];
+	struct error e = {0};
+
+	strcpy(folder, "/tmp/fathom-receiver-XXXXXX");
+	CHECK(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/page", folder);
+	CHECK_EQ(page_open(path, base, &page, &e), -ENOENT);
+	CHECK_EQ(mkdir(path, 0700), 0);
+	CHECK_EQ(page_open(path, base, &page, &e), -ENOENT);
+	file_make("index.html", "<the page>");
+	file_make("a.js", "the script");
+	file_make("../secret.txt", "the secret");
+	snprintf(outside, sizeof(outside), "%s/page/link.txt", folder);
+	CHECK_EQ(symlink("../secret.txt", outside), 0);
+	CHECK_EQ(page_open(path, base, &page, &e), 0);
+}
+
+static void page_remove(void)
+{
+	page_close(page);
+	page = NULL;
+	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+TEST(a_page_is_served_unchanged)
+{
+	char pages[sizeof(folder)];
+	const char *answer;
+
+	page_make("/ui/");
+	strcpy(pages, folder);
+	begin(&RECEIVE_LIMITS_DEFAULT);
+	answer = http_ask(&address, GET("/ui/"), "", 0);
+	CHECK(strstr(answer, "Content-Type: text/html"));
+	CHECK(strstr(answer, "\r\n\r\n<the page>"));
+	answer = http_ask(&address, GET("/ui/a.js"), "", 0);
+	CHECK(strstr(answer, "Content-Type: text/javascript"));
+	CHECK(strstr(answer, "\r\n\r\nthe script"));
+	/* places in the page */
+	CHECK(strstr(http_ask(&address, GET("/ui/trace/abc"), "", 0), "<the page>"));
+	/* the way there */
+	answer = http_ask(&address, GET("/"), "", 0);
+	CHECK_EQ(http_status(answer), 302);
+	CHECK(strstr(answer, "Location: /ui/\r\n"));
+	CHECK_EQ(http_status(http_ask(&address, GET("/ui"), "", 0)), 302);
+	/* the query API goes first */
+	CHECK(strstr(http_ask(&address, GET("/document"), "", 0), "0123456789"));
+	end();
+	strcpy(folder, pages);
+	page_remove();
+}
+
+TEST(nothing_else_is_served)
+{
+	static const char *const heads[] = {GET("/ui/b.js"),
+					    GET("/ui/../secret.txt"),
+					    GET("/ui/%2e%2e/secret.txt"),
+					    GET("/ui//etc/passwd.txt"),
+					    GET("/ui/link.txt"),
+					    GET("/ui/api/x"),
+					    GET("/other")};
+	char pages[sizeof(folder)];
+
+	page_make("/ui/");
+	strcpy(pages, folder);
+	begin(&RECEIVE_LIMITS_DEFAULT);
+	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
+		const char *answer = http_ask(&address, heads[i], "", 0);
+
+		if (http_status(answer) != 404)
+			CHECK_FAIL("%s: %s", heads[i], answer);
+	}
+	CHECK_EQ(http_status(http_ask(&address, "PUT /ui/a.js HTTP/1.1\r\nHost: localhost", "", 0)),
+		 404);
+	end();
+	strcpy(folder, pages);
+	page_remove();
 }
 
 TEST(an_ambiguous_length_is_refused)

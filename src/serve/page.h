@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The built files of a page, such as that of Jaeger or Zipkin, which are served unchanged. */
+#ifndef SERVE_PAGE_H
+#define SERVE_PAGE_H
+
+#include <microhttpd.h>
+
+#include "base/error.h"
+
+struct page;
+
+/* `base` is the path below which they are served, with a slash at its end. `dir` has index.html. */
+int page_open(const char *dir, const char *base, struct page **out, struct error *e);
+
+/* NULL is allowed. */
+void page_close(struct page *f);
+
+/*
+ * Answers a request for a path: the file; for what has no file, but may be a place within the page,
+ * its index.html; where the path lies above the base, the way there. Any thread may call it.
+ */
+enum MHD_Result page_answer(const struct page *f, struct MHD_Connection *connection,
+			    const char *path);
+
+#endif
