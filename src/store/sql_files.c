@@ -111,12 +111,12 @@ static int copy_attach(struct sql_files *files, struct store_file *f, struct err
 		err = -ENOMEM;
 	}
 	err = err ? err : database_copy(f->path, path);
-	if (err) {
-		free(path);
-		return error_set(e, err, "cannot copy %s", f->path);
+	if (path) {
+		free(f->path);
+		f->path = path;
 	}
-	free(f->path);
-	f->path = path;
+	if (err)
+		return error_set(e, err, "cannot copy a file of the store");
 	err = store_file_attach(f, true, &files->db, files->connection, e);
 	err = err ? err : store_file_use(f, &files->db, files->connection, e);
 	return err ? err : store_file_schema(f, 0, &files->db, files->connection, e);
@@ -132,6 +132,13 @@ static int one_attach(struct sql_files *files, struct store_file *f, struct erro
 	return copy_attach(files, f, e);
 }
 
+/* Removes the file if it is a copy. */
+static void copy_remove(const struct sql_files *files, const struct store_file *f)
+{
+	if (files->copies && strncmp(f->path, files->copies, strlen(files->copies)) == 0)
+		store_file_remove(f);
+}
+
 static void files_attach(struct sql_files *files, const struct sql_taker *taker)
 {
 	size_t kept = 0;
@@ -145,6 +152,7 @@ static void files_attach(struct sql_files *files, const struct sql_taker *taker)
 			continue;
 		}
 		detach(files, &f);
+		copy_remove(files, &f);
 		taker->warn(taker->arg, e.text);
 		store_file_free(&f);
 	}
@@ -263,27 +271,18 @@ int sql_files_open(struct sql_files *files, const char *dir, const struct sql_ta
 	return err ? err : all_open(files, taker, e);
 }
 
-static void copies_remove(struct sql_files *files)
-{
-	for (size_t i = 0; i < files->files.count; i++) {
-		const struct store_file *f = &files->files.data[i];
-
-		if (strncmp(f->path, files->copies, strlen(files->copies)) == 0)
-			store_file_remove(f);
-	}
-	rmdir(files->copies);
-}
-
 void sql_files_close(struct sql_files *files)
 {
 	if (files->connection)
 		files->db.api.disconnect(&files->connection);
 	if (files->db.handle)
 		database_close(&files->db);
-	if (files->copies)
-		copies_remove(files);
-	for (size_t i = 0; i < files->files.count; i++)
+	for (size_t i = 0; i < files->files.count; i++) {
+		copy_remove(files, &files->files.data[i]);
 		store_file_free(&files->files.data[i]);
+	}
+	if (files->copies)
+		rmdir(files->copies);
 	vec_free(&files->files);
 	free(files->copies);
 }
