@@ -141,43 +141,50 @@ int BPF_PROG(block_bio_complete, void *queue, struct bio *bio)
 	return 0;
 }
 
-/*
- * Finds the entry of a bio in a map. A bio that was split off is chained to the one that was
- * submitted, which does not end before it.
- */
-static __always_inline void *bio_find(void *map, struct bio *bio)
-{
-	u64 key = (u64)bio;
-	void *found = NULL;
+enum bio_map {
+	BIO_SUBMITTED,
+	BIO_CROWDED,
+	BIO_FLUSHES,
+};
 
-	for (int i = 0; i < PARENTS_MAX + 1 && key && !found; i++) {
-		found = bpf_map_lookup_elem(map, &key);
-		if (!found)
-			key = (u64)BPF_CORE_READ((struct bio *)key, bi_private);
+/*
+ * The address under which a map has a bio, or 0. A bio that was split off is chained to the one
+ * that was submitted, which does not end before it. A global function, which the verifier checks
+ * once and not for each bio.
+ */
+__noinline u64 bio_key(u64 key, u32 map)
+{
+	for (int i = 0; i < PARENTS_MAX + 1 && key; i++) {
+		if (map == BIO_SUBMITTED ? bpf_map_lookup_elem(&block_bios, &key)
+		    : map == BIO_CROWDED ? bpf_map_lookup_elem(&block_crowded, &key)
+					 : bpf_map_lookup_elem(&block_flushes, &key))
+			return key;
+		key = (u64)BPF_CORE_READ((struct bio *)key, bi_private);
 	}
-	return found;
+	return 0;
 }
 
-/* Finds the entry of the first bio of a request that is in the map. */
-static __always_inline void *bios_find(void *map, struct bio *bio)
+/* The same of the first bio of a request that the map has. */
+static __always_inline u64 bios_key(struct bio *bio, u32 map)
 {
-	void *found = NULL;
+	u64 key = 0;
 
-	for (int i = 0; i < MERGED_MAX && bio && !found; i++) {
-		found = bio_find(map, bio);
+	for (int i = 0; i < MERGED_MAX && bio && !key; i++) {
+		key = bio_key((u64)bio, map);
 		bio = BPF_CORE_READ(bio, bi_next);
 	}
-	return found;
+	return key;
 }
 
 /* Fills in who submitted the request, or that this is lost. */
 static __always_inline bool block_of_bios(struct block_open *open, struct bio *bio)
 {
-	struct block_open *of_bio = bios_find(&block_bios, bio);
+	u64 key = bios_key(bio, BIO_SUBMITTED);
+	struct block_open *of_bio = bpf_map_lookup_elem(&block_bios, &key);
 
 	if (of_bio)
 		*open = *of_bio;
-	return of_bio || (block_was_crowded && bios_find(&block_crowded, bio));
+	return of_bio || (block_was_crowded && bios_key(bio, BIO_CROWDED));
 }
 
 /* Whether a flush is for the request: it has the tag of the first request that waits for it. */
@@ -193,17 +200,17 @@ static __always_inline bool flush_is_for(struct request *flush, struct request *
 static __always_inline struct block_open *flush_find(struct request *flush, struct list_head *queue)
 {
 	struct list_head *at = BPF_CORE_READ(queue, next);
-	struct block_open *found = NULL;
 	struct request *one;
+	u64 key = 0;
 
-	for (int i = 0; i < FLUSHED_MAX && at && at != queue && !found; i++) {
+	for (int i = 0; i < FLUSHED_MAX && at && at != queue && !key; i++) {
 		one = (void *)at - request_flush_link();
 		if (i == 0 && !flush_is_for(flush, one))
 			return NULL;
-		found = bio_find(&block_flushes, BPF_CORE_READ(one, biotail));
+		key = bio_key((u64)BPF_CORE_READ(one, biotail), BIO_FLUSHES);
 		at = BPF_CORE_READ(at, next);
 	}
-	return found;
+	return bpf_map_lookup_elem(&block_flushes, &key);
 }
 
 static __always_inline bool block_of_flush(struct block_open *open, struct request *request)
@@ -230,10 +237,12 @@ static __always_inline bool block_of_flush(struct block_open *open, struct reque
 __noinline int flush_goes_on(u64 key, u32 bytes)
 {
 	struct block_open *open;
+	u64 at;
 
 	if (!key || !(BPF_CORE_READ((struct bio *)key, bi_opf) & (OP_PREFLUSH | OP_FUA)))
 		return 0;
-	open = bio_find(&block_flushes, (struct bio *)key);
+	at = bio_key(key, BIO_FLUSHES);
+	open = bpf_map_lookup_elem(&block_flushes, &at);
 	if (open && bytes)
 		open->queued_ns = bpf_ktime_get_ns();
 	else if (open)
@@ -255,7 +264,8 @@ static __always_inline bool block_is_known(struct request *request, struct bio *
 		return false;
 	if (open->bio != (u64)bio && !open->bytes)
 		return false;
-	of_bio = bio_find(&block_bios, bio);
+	key = bio_key((u64)bio, BIO_SUBMITTED);
+	of_bio = bpf_map_lookup_elem(&block_bios, &key);
 	return !of_bio || of_bio->queued_ns <= open->issued_ns;
 }
 

@@ -118,31 +118,38 @@ static __always_inline bool detail_is_member(u32 scope, u32 tgid)
 }
 
 /*
- * Whether the thread, or one that made it or its process, is in the scope. The thread is given by
- * its address. A global function for the verifier.
+ * Whether the thread itself, or its process, is what the scope names. Threads are given by their
+ * addresses. Global functions, so that the verifier looks at each once.
  */
-__noinline int detail_is_of(u32 scope, u64 task_at)
+__noinline int detail_names_it(u32 scope, u64 task_at, u64 leader_at)
 {
-	struct task_struct *task = (void *)task_at, *leader;
-	u64 name[2];
-	u32 kind;
+	struct task_struct *task = (void *)task_at, *leader = (void *)leader_at;
+	u64 name[2] = {};
 
 	if (scope > DETAIL_SCOPES)
 		return 0;
-	kind = detail_kinds[scope];
+	switch (detail_kinds[scope]) {
+	case DETAIL_SCOPE_PID:
+		return task_is_numbered(leader, detail_pids[scope]);
+	case DETAIL_SCOPE_SERVICE:
+		return detail_is_member(scope, BPF_CORE_READ(leader, tgid));
+	case DETAIL_SCOPE_COMM:
+		bpf_probe_read_kernel_str(name, sizeof(name), &task->comm);
+		return name[0] == detail_comms[scope][0] && name[1] == detail_comms[scope][1];
+	}
+	return 0;
+}
+
+/* Whether the thread, or one that made it or its process, is in the scope. */
+__noinline int detail_is_of(u32 scope, u64 task_at)
+{
+	struct task_struct *task = (void *)task_at, *leader;
+
 	for (int i = 0; i < ANCESTORS_MAX && task; i++) {
 		leader = BPF_CORE_READ(task, group_leader);
 		if (BPF_CORE_READ(leader, pid) == 0)
 			return 0;
-		if (kind == DETAIL_SCOPE_PID && task_is_numbered(leader, detail_pids[scope]))
-			return 1;
-		if (kind == DETAIL_SCOPE_SERVICE &&
-		    detail_is_member(scope, BPF_CORE_READ(leader, tgid)))
-			return 1;
-		name[0] = name[1] = 0;
-		bpf_probe_read_kernel_str(name, sizeof(name), &task->comm);
-		if (kind == DETAIL_SCOPE_COMM && name[0] == detail_comms[scope][0] &&
-		    name[1] == detail_comms[scope][1])
+		if (detail_names_it(scope, (u64)task, (u64)leader))
 			return 1;
 		task = task == leader ? BPF_CORE_READ(task, real_parent) : leader;
 	}
