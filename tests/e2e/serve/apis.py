@@ -17,6 +17,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from described import Described, read_sources
 from server import PATIENCE, Checks, Server
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -59,7 +60,7 @@ def send(server, service, *spans, resource=None, scope="lib"):
         raise RuntimeError(f"the spans of {service} are refused: {status}")
 
 
-SHOP, LONE = 0xa1b2c3, (0xfeed << 64) + 0xbee  # ids of traces
+SHOP, LONE, FULL = 0xa1b2c3, (0xfeed << 64) + 0xbee, (0xf << 64) + 1  # ids of traces
 
 
 def send_sample(server):
@@ -435,14 +436,15 @@ def check_slow_listener(server, checks):
     fast.close()
 
 
-def check_end(server, checks):
-    """The server ends while somebody listens."""
-    listener = Listener(server)
+def check_end(server, checks, listeners):
+    """The server ends while many listen."""
     started = time.monotonic()
     checks.equal("SIGTERM ends the server while somebody listens",
                  (server.end(signal.SIGTERM), time.monotonic() - started < 10), (0, True))
-    checks.equal("the stream ends, too", listener.event(), None)
-    listener.close()
+    told = [len(list(iter(listener.event, None))) for listener in listeners]  # up to their end
+    checks.equal("the streams end, too", max(told) <= 1, True)
+    for listener in listeners:
+        listener.close()
 
 
 def check_own(server, checks):
@@ -454,6 +456,52 @@ def check_own(server, checks):
                           {"service.name": "api-bank"}]))
     checks.equal("so are scopes", ([span["scope"] for span in answer["spans"]], answer["scopes"]), (
         [0, 0, 1], [{"name": name, "version": "2", "attributes": {}} for name in ("lib", "bank-lib")]))
+
+
+def send_full(server):
+    """A span with all that a span can have."""
+    dropped = {"droppedAttributesCount": 1}
+    ids = {"traceId": hex32(FULL), "spanId": f"{1:016x}", "traceState": "v=2"}
+    body = {"resourceSpans": [{"resource": dropped, "scopeSpans": [{"scope": dropped, "spans": [{
+        **ids, **dropped, "parentSpanId": f"{2:016x}", "name": "full", "startTimeUnixNano": str(NOW_NS),
+        "endTimeUnixNano": str(NOW_NS), "status": {"code": 2, "message": "why"},
+        "droppedEventsCount": 1, "droppedLinksCount": 1,
+        "events": [{"timeUnixNano": str(NOW_NS), "name": "e", **dropped}],
+        "links": [{**ids, **dropped}]}]}]}]}
+    server.post(json.dumps(body).encode(), Content_Type="application/json")
+    server.wait("the full span is stored", lambda: server.trace(hex32(FULL)))
+
+
+def check_openapi(server, checks):
+    described = Described()
+    send_full(server)
+    window = {"from": "1h"}
+    for path, parameters in (
+            ("status", {}), ("services", window), ("operations", {**window, "service": "api-shop"}),
+            ("operations", {"from": "x"}), ("services", {"from": "x"}), ("search", {"limit": "x"}),
+            ("search", {**window, "limit": 1}), ("search", {**window, "service": "api-bank"}),
+            ("live", {"kind": "x"})):
+        status, answer = server.get(f"/api/v1/{path}", **parameters)
+        checks.equal(f"described: {path} {parameters}", described.check(
+            f"/api/v1/{path}", status, answer), "")
+    for trace in (hex32(SHOP), hex32(FULL), "x", "abcdef"):
+        status, answer = server.get(f"/api/v1/traces/{trace}")
+        checks.equal(f"described: a trace {trace}", described.check(
+            "/api/v1/traces/{id}", status, answer), "")
+    listeners = [Listener(server) for _ in range(32)]
+    status, answer = server.get("/api/v1/live")
+    checks.equal("described: too many listeners", (status, described.check(
+        "/api/v1/live", status, answer)), (503, ""))
+    send(server, "api-live", span_of(0xfade << 64, 1, "described"))
+    checks.equal("described: a span told live", described.check(
+        "/api/v1/live", 200, listeners[0].event()[1]), "")
+    described.validate({"spans": 1}, {"$ref": "#/components/schemas/Missed"}, "")
+    checks.equal("all that is described is answered", (described.unseen(), described.unasked()),
+                 ([], []))
+    paths, parameters = read_sources()
+    checks.equal("paths are those of the sources", set(described.api["paths"]), paths)
+    checks.equal("parameters are those of the sources", described.parameters(), parameters)
+    return listeners
 
 
 def metric(text, start):
@@ -544,7 +592,7 @@ def main():
             check_own(server, checks)
             check_live(server, checks)
             check_slow_listener(server, checks)
-            check_end(server, checks)
+            check_end(server, checks, check_openapi(server, checks))
         finally:
             if server.process.poll() is None:
                 server.process.kill()
