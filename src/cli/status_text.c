@@ -29,6 +29,7 @@ struct status {
 	double spans_per_s;
 	struct process processes[PROCESSES_MAX];
 	size_t processes_count;
+	char store_state[32];
 	struct counts capture, map, received, store;
 };
 
@@ -110,6 +111,7 @@ static void counts_read(struct json_reader *r, struct status *s, struct counts *
 					 {"behind_bytes", &c->behind_bytes, 0},
 					 {"programs_missed", &c->programs_missed, 0},
 					 {"error", s->error, sizeof(s->error)},
+					 {"state", s->store_state, sizeof(s->store_state)},
 					 {0}};
 
 	object_read(r, members);
@@ -215,6 +217,10 @@ static void stages_print(FILE *file, const struct status *s)
 			"           %" PRIu64 " chunks damaged, %" PRIu64 " spans refused, %" PRIu64
 			" late, %" PRIu64 " given up\n",
 			s->map.damaged, s->map.refused, s->map.late, s->map.given_up);
+	if (strcmp(s->store_state, "missing") == 0) {
+		fprintf(file, "store      missing: %s\n", s->error);
+		return;
+	}
 	fprintf(file, "received   %" PRIu64 " spans; with those of map %.1f a second\n",
 		s->received.spans, s->spans_per_s);
 	fprintf(file, "stored     %" PRIu64 " spans, %s; %s of the log are not stored yet\n",

@@ -436,7 +436,7 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	if (!err) {
 		err = dir_make(options->dir, e);
 		err = err ? err : data_open(s, options, e);
-		if (err)
+		if (err && err != -ELIBACC)
 			error_set(e, err, "cannot serve from %s", options->dir);
 	}
 	err = err ? err : threads_start(s, fds, e);

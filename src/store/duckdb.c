@@ -11,42 +11,49 @@
 
 #define LIBRARY "libduckdb.so"
 
-/* DIR/../lib/fathom/libduckdb.so for a program DIR/fathom. */
-static void *beside_program_open(void)
+/* The folder lib/fathom beside DIR, for a program DIR/fathom. False if that is not known. */
+static bool beside_program(char path[PATH_MAX])
 {
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	char *slash;
-	size_t left;
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	char *slash = NULL;
 
-	if (n <= 0)
-		return NULL;
-	path[n] = '\0';
-	slash = strrchr(path, '/');
+	for (int up = 0; up < 2 && n > 0; up++) {
+		path[n] = '\0';
+		slash = strrchr(path, '/');
+		n = slash ? slash - path : 0;
+	}
 	if (!slash)
-		return NULL;
-	left = sizeof(path) - (size_t)(slash - path);
-	if (snprintf(slash, left, "/../lib/fathom/" LIBRARY) >= (int)left)
-		return NULL;
+		return false;
+	return snprintf(slash, (size_t)(PATH_MAX - n), "/lib/fathom") < PATH_MAX - n;
+}
+
+static void *beside_program_open(const char *folder)
+{
+	char path[PATH_MAX + sizeof(LIBRARY)];
+
+	snprintf(path, sizeof(path), "%s/" LIBRARY, folder);
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 static int library_open(struct duckdb *api, const char *path, struct error *e)
 {
 	const char *named = path ? path : getenv("FATHOM_DUCKDB");
+	char folder[PATH_MAX] = "";
 
 	if (named && *named) {
 		api->library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
-		return api->library ? 0 : error_say(e, ENOENT, "cannot open DuckDB: %s", dlerror());
+		return api->library ? 0
+				    : error_say(e, ELIBACC, "cannot open DuckDB: %s", dlerror());
 	}
-	api->library = beside_program_open();
+	if (beside_program(folder))
+		api->library = beside_program_open(folder);
 	if (!api->library)
 		api->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!api->library)
-		return error_say(e, ENOENT,
-				 "cannot open DuckDB, in which spans are stored: put " LIBRARY
-				 " 1.5 into ../lib/fathom beside the program's folder, as "
-				 "tools/fetch-duckdb does");
+		return error_say(e, ELIBACC,
+				 "DuckDB, in which spans are stored, is missing: fetch " LIBRARY
+				 " 1.5 with 'tools/fetch-duckdb %s'",
+				 *folder ? folder : "/usr/local/lib/fathom");
 	return 0;
 }
 

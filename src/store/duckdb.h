@@ -108,7 +108,7 @@ struct duckdb {
 /*
  * Opens the library: `path`, or, if that is NULL, FATHOM_DUCKDB of the environment,
  * ../lib/fathom/libduckdb.so beside the program's folder, or what the loader finds.
- * -ENOENT with a cause that says how to get it.
+ * -ELIBACC with a cause that says how to get it; -ENOSYS if it is too old.
  */
 int duckdb_load(struct duckdb *api, const char *path, struct error *e);
 void duckdb_unload(struct duckdb *api);

@@ -55,7 +55,7 @@ struct store_options {
 
 /*
  * Opens the store, or makes it. A file that is damaged is left out, and counted.
- * -ENOENT if there is no such library; -EPROTONOSUPPORT if the newest file is of a newer version.
+ * -ELIBACC if there is no such library; -EPROTONOSUPPORT if the newest file is of a newer version.
  */
 int store_open(const struct store_options *options, struct store **out, struct error *e);
 void store_close(struct store *s);

@@ -66,12 +66,12 @@ static void chunk_await(struct mapping *m)
 
 /* ---- sending ---- */
 
-/* Sends the body until serve has it. -ECANCELED: there is no more time. */
+/* Sends the body until serve has it, if spans are kept. -ECANCELED: there is no more time. */
 static int body_send(struct mapping *m, size_t spans)
 {
 	u64 wait_ns = RETRY_NS;
 
-	for (;;) {
+	while (!atomic_load(&m->context->board->serve.store_missing)) {
 		int err = sender_send(&m->sender, &m->body, NULL);
 
 		if (!err)
@@ -86,6 +86,7 @@ static int body_send(struct mapping *m, size_t spans)
 			poll(NULL, 0, LOOK_MS);
 		wait_ns = wait_ns < RETRY_MAX_NS ? 2 * wait_ns : wait_ns;
 	}
+	return 0;
 }
 
 /* Sends spans, in as many requests as their size asks for. */

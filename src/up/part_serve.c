@@ -79,6 +79,10 @@ int part_serve(struct part_context *c, struct error *e)
 	serve_addresses_keep(&options, &c->board->serve.addresses);
 	err = options.spans < 0 ? error_set(e, errno, "cannot serve")
 				: serve_open(&options, &serve, &addresses, e);
+	if (err == -ELIBACC) {
+		memcpy(c->board->serve.error, e->text, sizeof(c->board->serve.error));
+		atomic_store(&c->board->serve.store_missing, true);
+	}
 	if (err)
 		return err;
 	c->board->serve.addresses = addresses;

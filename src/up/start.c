@@ -53,7 +53,7 @@ static int part_run(struct part_context *c, enum up_part part, pid_t parent)
 	if (!err)
 		return 0;
 	memcpy(board->why, e.text, sizeof(board->why));
-	return err == -EPERM ? PART_EXIT_NEVER : 1;
+	return err == -EPERM || err == -ELIBACC ? PART_EXIT_NEVER : 1;
 }
 
 pid_t part_start(struct part_context *c, enum up_part part)

@@ -180,6 +180,10 @@ static void store_write(const struct board_serve *serve, struct json *j)
 	json_u64(j, "behind_bytes", atomic_load(&serve->behind_bytes));
 	if (*error)
 		json_string(j, "error", error);
+	json_string(j, "state",
+		    atomic_load(&serve->store_missing) ? "missing"
+		    : *error			       ? "failed"
+						       : "ok");
 	json_object_end(j);
 }
 

@@ -107,6 +107,23 @@ static void why_make(struct up *u, enum up_part part, int status, char why[ERROR
 		snprintf(why, ERROR_TEXT_BYTES, "it ended with status %d", WEXITSTATUS(status));
 }
 
+static bool is_off(struct up *u, enum up_part part)
+{
+	return atomic_load(&board_of(u, part)->state) == PART_OFF;
+}
+
+/* A part is not possible here. The others go on, if anything is left to do. */
+static void part_give_up(struct up *u, enum up_part part, const char *why, struct error *e)
+{
+	atomic_store(&board_of(u, part)->state, PART_OFF);
+	if (is_off(u, PART_SERVE) && is_off(u, PART_CAPTURE))
+		u->err = error_say(e, EIO, "%s", why);
+	else
+		failure_tell(u, part, why,
+			     part == PART_SERVE ? "the host is recorded and mapped without it"
+						: "spans are received and served all the same");
+}
+
 static void part_ended(struct up *u, enum up_part part, int status, struct error *e)
 {
 	struct part_process *p = &u->parts[part];
@@ -119,11 +136,10 @@ static void part_ended(struct up *u, enum up_part part, int status, struct error
 	atomic_store(&board->pid, 0);
 	if (u->asked) {
 		atomic_store(&board->state, PART_OFF);
+	} else if (WIFEXITED(status) && WEXITSTATUS(status) == PART_EXIT_NEVER) {
+		part_give_up(u, part, why, e);
 	} else if (part == PART_SERVE && !p->worked) {
 		u->err = error_say(e, EIO, "%s", why);
-	} else if (WIFEXITED(status) && WEXITSTATUS(status) == PART_EXIT_NEVER) {
-		atomic_store(&board->state, PART_OFF);
-		failure_tell(u, part, why, "spans are received and served all the same");
 	} else {
 		again_plan(u, part, why);
 	}
@@ -197,8 +213,9 @@ static void signals_take(struct up *u, struct error *e)
 static void ready_tell(struct up *u)
 {
 	struct board *board = u->context.board;
+	enum up_part first = atomic_load(&board->serve.store_missing) ? PART_CAPTURE : PART_SERVE;
 
-	if (u->ready || atomic_load(&board->parts[PART_SERVE].state) != PART_RUNNING)
+	if (u->ready || atomic_load(&board->parts[first].state) != PART_RUNNING)
 		return;
 	u->ready = true;
 	u->options->ready(u->options->arg, &board->serve.addresses, board->user);

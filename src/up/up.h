@@ -33,7 +33,8 @@ struct up_options {
 	struct limits keep;	    /* of chunks; 0: none */
 	uint32_t budget_ppm;	    /* of the CPUs' time for recording, in millionths; 0: none */
 	const char *user;	    /* of map and serve; NULL: "fathom", else "nobody" */
-	/* Called when spans are served for the first time. */
+	/* Called when spans are served for the first time, or the host is recorded without a store.
+	 */
 	void (*ready)(void *arg, const struct serve_addresses *addresses, const char *user);
 	void *arg;
 	struct notice notice; /* lines for the user, also from the parts */

@@ -34,15 +34,17 @@ programs_before = programs_loaded(tool) if tool else None
 class Up:
     """A running `fathom up`, at ports that the kernel chooses."""
 
-    def __init__(self, folder, *options, user=None):
+    def __init__(self, folder, *options, user=None, library=None):
         self.dir = folder
         self.error = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [FATHOM, "up", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
              "--otlp-grpc", "off", "--zipkin", "off", *options], stdout=subprocess.PIPE, stderr=self.error, text=True,
-            user=user)
+            user=user, env={**os.environ, **({"FATHOM_DUCKDB": library} if library else {})})
         started.append(self.process)
         self.ports = {}
+        if library:
+            return
         for line in self.process.stdout:
             found = re.match(r"(OTLP over HTTP|queries).*?http://127\.0\.0\.1:(\d+)/", line)
             if found:
@@ -383,6 +385,37 @@ def without_privilege_it_serves_and_receives_all_the_same():
     check("served all the same" in lines[0], lines[0])
     equal(up.end(), 0, "status")
     shutil.rmtree(place)
+
+
+NO_LIBRARY = "/nowhere/libduckdb.so"
+
+
+@tests.add
+def without_a_library_of_the_store_the_host_is_recorded_and_mapped():
+    global up
+    up = Up(os.path.join(folder, "bare"), library=NO_LIBRARY)
+    until(lambda: "recorded into" in up.process.stdout.readline(), "it says what it does", 60)
+    until(lambda: up.status()["map"]["chunks"] > 1, "chunks are mapped", 60)
+    status = up.status()
+    equal(status["store"]["state"], "missing", "state of the store")
+    equal((status["state"], up.part("serve")["state"]), ("ok", "off"), "states")
+    lines = [line for line in up.said().splitlines() if "DuckDB" in line]
+    equal(len(lines), 1, f"lines about DuckDB: {up.said()}")
+    check(NO_LIBRARY in lines[0] and "without it" in lines[0], lines[0])
+    text = subprocess.run([FATHOM, "status", up.dir], capture_output=True, text=True).stdout
+    check("store      missing: " in text and NO_LIBRARY in text, text)
+    equal(up.end(), 0, "status")
+
+
+@tests.add
+def where_neither_records_nor_stores_it_ends_with_the_reason():
+    done = subprocess.run([FATHOM, "up", "--no-capture", "-o", os.path.join(folder, "barest"), "--http",
+                           "off", "--otlp-http", "off", "--otlp-grpc", "off", "--zipkin", "off"],
+                          env={**os.environ, "FATHOM_DUCKDB": NO_LIBRARY}, capture_output=True,
+                          text=True, timeout=30)
+    equal(done.returncode, 1, "status")
+    equal(len(done.stderr.splitlines()), 1, f"lines of {done.stderr}")
+    check("cannot open DuckDB" in done.stderr, done.stderr)
 
 
 try:

@@ -51,7 +51,7 @@ static struct store *store_make(void)
 	snprintf(dir_name, sizeof(dir_name), "/tmp/fathom-loader-XXXXXX");
 	CHECK(mkdtemp(dir_name));
 	err = store_open(&(struct store_options){.dir = dir_name}, &store, &e);
-	if (err == -ENOENT) {
+	if (err == -ELIBACC) {
 		rmdir(dir_name);
 		SKIP("%.200s", e.text);
 	}

@@ -630,7 +630,7 @@ TEST(a_missing_library_is_one_clear_line)
 
 	CHECK_EQ(store_open(&(struct store_options){.dir = "/", .library = "/nowhere/libduckdb.so"},
 			    &s, &e),
-		 -ENOENT);
+		 -ELIBACC);
 	CHECK(strstr(e.text, "/nowhere/libduckdb.so"));
 	CHECK(!s);
 }

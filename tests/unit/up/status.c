@@ -97,4 +97,26 @@ TEST(a_process_is_told_with_its_memory)
 	bytes_free(&text);
 }
 
+TEST(a_missing_store_says_so_and_is_no_lag)
+{
+	static const char document[] =
+		"\"store\":{\"spans\":0,\"bytes\":0,\"behind_bytes\":0,\"error\":\"none\","
+		"\"state\":\"missing\"}";
+	struct board *b = board_make();
+	struct bytes text = {0};
+	const struct json_sink sink = {append, &text};
+	struct json j;
+
+	atomic_store(&b->parts[PART_SERVE].state, PART_OFF);
+	atomic_store(&b->serve.store_missing, true);
+	strcpy(b->serve.error, "none");
+	CHECK_STR(up_state(b, NULL), "ok");
+	json_init(&j, &sink);
+	up_status_write(b, &j);
+	CHECK_EQ(json_end(&j), 0);
+	bytes_put_u8(&text, 0);
+	CHECK(strstr((const char *)text.data, document));
+	bytes_free(&text);
+}
+
 TEST_MAIN()
