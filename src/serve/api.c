@@ -67,8 +67,11 @@ int traces_joined(struct query *q, const struct store_ids *ids, struct received_
 int trace_find(struct query *q, struct trace_id id, struct received_batch *out)
 {
 	const struct store_ids ids = {&id, 1, 1};
+	const char *kernel = query_value(q, "kernel");
 	int err = traces_joined(q, &ids, out);
 
+	if (!err && (!kernel || strcmp(kernel, "0") != 0))
+		err = store_find_kernel(q->source->store, &ids, q->pool, out, q->e);
 	return err ? err : out->count ? 0 : -ENOENT;
 }
 

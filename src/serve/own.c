@@ -78,6 +78,7 @@ static int status_answer(struct query *q)
 	json_u64(&j, "unlisted_spans", stored.unlisted_spans);
 	json_u64(&j, "repeats", stored.repeats);
 	json_u64(&j, "replaced", stored.replaced);
+	json_u64(&j, "kernel_spans", stored.kernel_spans);
 	json_u64(&j, "entries_refused", atomic_load(&counts->entries_refused));
 	if (*error)
 		json_string(&j, "error", error);

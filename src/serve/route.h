@@ -65,7 +65,10 @@ void span_id_text(char text[SPAN_ID_BYTES], uint64_t id);
 /* Finds the spans of traces, as store_find(), and joins them: join.h. Free the batch. */
 int traces_joined(struct query *q, const struct store_ids *ids, struct received_batch *out);
 
-/* Finds one trace: 0, -ENOENT if it has no span, or another error. Free the batch. */
+/*
+ * Finds one trace, and behind its spans, unless the parameter `kernel` is 0, its kernel spans.
+ * 0, -ENOENT if it has no span, or another error. Free the batch.
+ */
 int trace_find(struct query *q, struct trace_id id, struct received_batch *out);
 
 #endif

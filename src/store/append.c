@@ -25,11 +25,14 @@ static const int types[FIRST_PART + SPLIT_PARTS_COUNT] = {
 	DUCKDB_UBIGINT,
 	[FIRST_PART... FIRST_PART + SPLIT_PARTS_COUNT - 1] = DUCKDB_UBIGINT};
 static const struct table spans = {"spans", types, FIRST_PART + SPLIT_PARTS_COUNT};
+static const struct table kernel = {"kernel", types, FIRST_PART};
 
 int appending_begin(struct appending *a, struct database *db, duckdb_connection connection,
 		    struct error *e)
 {
-	return filler_begin(&a->filler, db, connection, &spans, e);
+	int err = filler_begin(&a->filler, db, connection, &spans, e);
+
+	return err ? err : filler_begin(&a->kernel, db, connection, &kernel, e);
 }
 
 static void plain_set(struct filler *r, const struct received_span *span)
@@ -48,7 +51,7 @@ static void plain_set(struct filler *r, const struct received_span *span)
 int appending_add(struct appending *a, const struct received_span *span, const struct told *told,
 		  struct error *e)
 {
-	struct filler *r = &a->filler;
+	struct filler *r = told->kernel ? &a->kernel : &a->filler;
 	int err = attributes_text(&a->text, &span->attributes);
 
 	if (!err)
@@ -61,7 +64,7 @@ int appending_add(struct appending *a, const struct received_span *span, const s
 	filler_number(r, 11, a->scope);
 	filler_text(r, 12, a->text.data, a->text.count);
 	filler_number(r, 13, told->version);
-	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++)
+	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT && !told->kernel; i++)
 		filler_number(r, FIRST_PART + i, (uint64_t)told->time.ns[i]);
 	return filler_next(r, e);
 }
@@ -74,12 +77,20 @@ void appending_forget(struct appending *a)
 
 int appending_flush(struct appending *a, struct error *e)
 {
-	return filler_flush(&a->filler, e);
+	int err = filler_flush(&a->filler, e);
+
+	return err ? err : filler_flush(&a->kernel, e);
+}
+
+size_t appending_bytes(const struct appending *a)
+{
+	return a->filler.bytes + a->kernel.bytes;
 }
 
 void appending_end(struct appending *a)
 {
 	filler_end(&a->filler);
+	filler_end(&a->kernel);
 	bytes_free(&a->text);
 	*a = (struct appending){0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fills the table of spans. */
+/* Fills the tables of spans and of kernel spans. */
 #ifndef STORE_APPEND_H
 #define STORE_APPEND_H
 
@@ -7,7 +7,7 @@
 #include "store/told.h"
 
 struct appending {
-	struct filler filler;
+	struct filler filler, kernel;
 	struct bytes text;
 	/* the numbers of the texts of resource and scope, and what they are of */
 	uint64_t resource, scope;
@@ -17,9 +17,11 @@ struct appending {
 
 int appending_begin(struct appending *a, struct database *db, duckdb_connection connection,
 		    struct error *e);
-/* The numbers of resource and scope are set. */
+/* Into the table of kernel spans if it is one. The numbers of resource and scope are set. */
 int appending_add(struct appending *a, const struct received_span *span, const struct told *told,
 		  struct error *e);
+/* Bytes of the texts that were added. */
+size_t appending_bytes(const struct appending *a);
 /* The memory of resources and scopes goes away. */
 void appending_forget(struct appending *a);
 int appending_flush(struct appending *a, struct error *e);

@@ -12,7 +12,7 @@
 
 #include "store/span_sums.h"
 
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 #define OLDEST_VERSION 2 /* that is opened */
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -24,6 +24,12 @@ static const char *const schema[] = {
 	" status UTINYINT NOT NULL, attributes VARCHAR USING COMPRESSION zstd NOT NULL,"
 	" resource UBIGINT NOT NULL, scope UBIGINT NOT NULL, rest VARCHAR NOT NULL,"
 	" version UBIGINT NOT NULL" SPLIT_PARTS(P) ")",
+	"CREATE TABLE IF NOT EXISTS kernel(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
+	" parent UBIGINT NOT NULL, begin_ns UBIGINT NOT NULL, duration_ns UBIGINT NOT NULL,"
+	" service VARCHAR NOT NULL, name VARCHAR NOT NULL, kind UTINYINT NOT NULL,"
+	" status UTINYINT NOT NULL, attributes VARCHAR USING COMPRESSION zstd NOT NULL,"
+	" resource UBIGINT NOT NULL, scope UBIGINT NOT NULL, rest VARCHAR NOT NULL,"
+	" version UBIGINT NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS texts(id UBIGINT NOT NULL, text VARCHAR NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS operations(service VARCHAR NOT NULL, name VARCHAR NOT NULL,"
 	" kind UTINYINT NOT NULL, id UBIGINT)",
@@ -50,8 +56,8 @@ static const char *const from_3[] = {
 	" least_ns = (SELECT coalesce(min(begin_ns), 18446744073709551615) FROM spans),"
 	" greatest_ns = (SELECT coalesce(max(begin_ns), 0) FROM spans),"
 	" spans = (SELECT count(*) FROM spans)",
-	"UPDATE progress SET version = 4",
 };
+static const char *const from_4[] = {"UPDATE progress SET version = 5"};
 
 void store_file_name(char name[FILE_NAME_BYTES], const struct store_file *f)
 {
@@ -83,6 +89,7 @@ static int progress_take(void *arg, const struct row *row)
 	__atomic_store_n(&f->greatest_ns, row_number(row, 3), __ATOMIC_RELAXED);
 	__atomic_store_n(&f->spans, row_number(row, 4), __ATOMIC_RELAXED);
 	f->has_minutes = row_number(row, 5);
+	__atomic_store_n(&f->kernel, row_number(row, 6), __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -128,11 +135,12 @@ static int version_read(const struct store_file *f, struct database *db,
 static int progress_read(struct store_file *f, struct database *db, duckdb_connection connection,
 			 struct error *e)
 {
-	const struct row_taker taker = {progress_take, f, 6};
+	const struct row_taker taker = {progress_take, f, 7};
 
 	return sql_run(db, connection,
 		       "SELECT position, created_ns, least_ns, greatest_ns, spans,"
-		       " (SELECT count(*)::UBIGINT FROM filter) FROM progress",
+		       " (SELECT count(*)::UBIGINT FROM filter),"
+		       " (SELECT count(*)::UBIGINT FROM kernel) FROM progress",
 		       &taker, e);
 }
 
@@ -144,7 +152,7 @@ static int row_make(uint64_t position, struct database *db, duckdb_connection co
 	int err;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	statement_add(&insert, "INSERT INTO progress SELECT 4, ?, ?, ?, 0, 0 WHERE NOT EXISTS"
+	statement_add(&insert, "INSERT INTO progress SELECT 5, ?, ?, ?, 0, 0 WHERE NOT EXISTS"
 			       " (FROM progress)");
 	statement_bind_number(&insert, position);
 	statement_bind_number(&insert, (uint64_t)now.tv_sec * 1000000000u);
@@ -164,8 +172,10 @@ int store_file_schema(struct store_file *f, uint64_t position, struct database *
 		err = all_run(schema, COUNT(schema), db, connection, e);
 	if (!err && version == 2)
 		err = all_run(from_2, COUNT(from_2), db, connection, e);
-	if (!err && version && version < SCHEMA_VERSION)
+	if (!err && version && version < 4)
 		err = all_run(from_3, COUNT(from_3), db, connection, e);
+	if (!err && version && version < SCHEMA_VERSION)
+		err = all_run(from_4, COUNT(from_4), db, connection, e);
 	err = err ? err : row_make(position, db, connection, e);
 	return err ? err : progress_read(f, db, connection, e);
 }
@@ -238,7 +248,8 @@ int store_file_filter_load(struct store_file *f, struct database *db, duckdb_con
 	err = trace_filter_begin(&f->filter);
 	if (err)
 		return error_set(e, err, "cannot open the store");
-	return sql_run(db, connection, "SELECT DISTINCT trace FROM spans", &traces, e);
+	return sql_run(db, connection, "SELECT trace FROM spans UNION SELECT trace FROM kernel",
+		       &traces, e);
 }
 
 uint64_t store_file_bytes(const struct store_file *f)

@@ -22,6 +22,7 @@ struct store_file {
 	uint64_t least_ns,
 		greatest_ns; /* begins of its spans; the least is above if there are none */
 	uint64_t spans;
+	uint64_t kernel; /* kernel spans */
 	struct trace_filter filter;
 };
 

@@ -258,7 +258,7 @@ static bool file_is_full(const struct store *s, uint64_t now_ns)
 
 	if (clock_now_ns() < s->end_ns || !f->spans)
 		return false;
-	return f->spans >= s->options.spans_max || now_ns < f->created_ns ||
+	return f->spans + f->kernel >= s->options.spans_max || now_ns < f->created_ns ||
 	       now_ns - f->created_ns >= s->options.period_ns;
 }
 

@@ -6,7 +6,11 @@
 
 #include "store/internal.h"
 
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
 struct finding {
+	bool kernel; /* looks for kernel spans */
 	struct pool *pool;
 	struct received_batch *out;
 	struct map texts;	    /* struct stored_text by their numbers */
@@ -170,6 +174,11 @@ static void ids_add(struct statement *s, const struct store_ids *ids)
 	statement_add(s, ")");
 }
 
+static const char *table_of(const struct finding *f)
+{
+	return f->kernel ? "kernel" : "spans";
+}
+
 static int texts_find(struct finding *f, const struct asking *a, const struct store_ids *ids,
 		      struct error *e)
 {
@@ -177,10 +186,13 @@ static int texts_find(struct finding *f, const struct asking *a, const struct st
 	struct statement s = {0};
 	int err;
 
-	statement_add(&s, "SELECT id, text FROM texts WHERE id IN"
-			  " (SELECT resource FROM spans WHERE trace IN (");
+	statement_add(&s, "SELECT id, text FROM texts WHERE id IN (SELECT resource FROM ");
+	statement_add(&s, table_of(f));
+	statement_add(&s, " WHERE trace IN (");
 	ids_add(&s, ids);
-	statement_add(&s, " UNION SELECT scope FROM spans WHERE trace IN (");
+	statement_add(&s, " UNION SELECT scope FROM ");
+	statement_add(&s, table_of(f));
+	statement_add(&s, " WHERE trace IN (");
 	ids_add(&s, ids);
 	statement_add(&s, ")");
 	err = statement_run(&a->store->db, a->connection, &s, &taker, e);
@@ -195,11 +207,14 @@ static int spans_find(struct finding *f, const struct asking *a, const struct st
 	struct statement s = {0};
 	int err;
 
-	statement_add(
-		&s,
-		"SELECT trace, span, parent, begin_ns, duration_ns, service, name, kind, "
-		"status, attributes, resource, scope, rest, version FROM spans WHERE trace IN (");
+	statement_add(&s, "SELECT trace, span, parent, begin_ns, duration_ns, service, name, kind, "
+			  "status, attributes, resource, scope, rest, version FROM ");
+	statement_add(&s, table_of(f));
+	statement_add(&s, " WHERE trace IN (");
 	ids_add(&s, ids);
+	if (f->kernel)
+		statement_add(&s,
+			      " ORDER BY duration_ns DESC, begin_ns LIMIT " TEXT(STORE_KERNEL_MAX));
 	err = statement_run(&a->store->db, a->connection, &s, &taker, e);
 	statement_free(&s);
 	return err;
@@ -255,10 +270,10 @@ static int file_find(struct finding *f, const struct asking *a, const struct sto
 	return err ? err : sql_run(&a->store->db, a->connection, "COMMIT", NULL, e);
 }
 
-int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
-	       struct received_batch *out, struct error *e)
+static int find(struct store *s, struct finding *finding, const struct store_ids *ids,
+		struct error *e)
 {
-	struct finding finding = {.pool = pool, .out = out};
+	struct received_batch *out = finding->out;
 	size_t before = out->count;
 	struct asking asking;
 	int err;
@@ -268,13 +283,29 @@ int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
 	err = asking_begin(&asking, s, e);
 	for (size_t i = 0; i < s->files.count && !err; i++) {
 		if (file_may_have(&s->files.data[i], ids))
-			err = file_find(&finding, &asking, &s->files.data[i], ids, e);
+			err = file_find(finding, &asking, &s->files.data[i], ids, e);
 	}
 	asking_end(&asking);
-	finding_end(&finding);
+	finding_end(finding);
 	if (err)
 		out->count = before;
 	else if (out->count > before)
 		qsort(out->data + before, out->count - before, sizeof(*out->data), span_compare);
 	return err;
+}
+
+int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
+	       struct received_batch *out, struct error *e)
+{
+	struct finding finding = {.pool = pool, .out = out};
+
+	return find(s, &finding, ids, e);
+}
+
+int store_find_kernel(struct store *s, const struct store_ids *ids, struct pool *pool,
+		      struct received_batch *out, struct error *e)
+{
+	struct finding finding = {.kernel = true, .pool = pool, .out = out};
+
+	return find(s, &finding, ids, e);
 }

@@ -44,7 +44,21 @@ static void span_count(struct store *s, const struct received_span *span)
 		s->least_ns = span->begin_ns;
 	if (span->begin_ns > s->greatest_ns)
 		s->greatest_ns = span->begin_ns;
-	s->spans++;
+}
+
+/* Kernel spans are in no list and in no sum. A higher version replaces one in answers. */
+static int kernel_append(struct store *s, const struct received_span *span, const struct told *told,
+			 struct error *e)
+{
+	int err = texts_add(s, span, e);
+
+	s->fates.data[s->fates.count++] = STORE_KERNEL;
+	err = err ? err : appending_add(&s->appending, span, told, e);
+	if (err)
+		return err;
+	span_count(s, span);
+	s->kernel++;
+	return 0;
 }
 
 int span_append(struct store *s, const struct received_span *span, struct error *e)
@@ -56,8 +70,11 @@ int span_append(struct store *s, const struct received_span *span, struct error 
 	const struct told told = told_of(span);
 	struct known_version old;
 	uint64_t operation;
-	int answer = known_ask(&s->known, span, &told, &old), err;
+	int answer, err;
 
+	if (told.kernel)
+		return kernel_append(s, span, &told, e);
+	answer = known_ask(&s->known, span, &told, &old);
 	if (answer < 0)
 		return out_of_memory(e);
 	s->fates.data[s->fates.count++] = fates[answer];
@@ -68,8 +85,10 @@ int span_append(struct store *s, const struct received_span *span, struct error 
 	err = operation_add(s, span, &operation, e);
 	err = err ? err : texts_add(s, span, e);
 	err = err ? err : appending_add(&s->appending, span, &told, e);
-	if (!err)
+	if (!err) {
 		span_count(s, span);
+		s->spans++;
+	}
 	if (err || answer == KNOWN_UNSURE)
 		return err;
 	err = sums_update(s, span, &told, operation, answer == KNOWN_REPLACE ? &old : NULL);

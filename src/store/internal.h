@@ -25,7 +25,7 @@ struct store {
 	uint64_t lost_files, dropped_spans;
 	char lost_why[ERROR_TEXT_BYTES];
 	/* of what is appended, until it is committed */
-	uint64_t least_ns, greatest_ns, spans;
+	uint64_t least_ns, greatest_ns, spans, kernel;
 	duckdb_connection writer; /* NULL after store_reopen() failed */
 	struct appending appending;
 	bool begun; /* a transaction of the writer */

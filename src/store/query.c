@@ -72,8 +72,10 @@ int store_count(struct store *s, struct store_counts *out, struct error *e)
 		const struct store_file *f = &s->files.data[i];
 
 		counts.bytes += store_file_bytes(f);
-		if (!f->is_lost)
-			counts.spans += __atomic_load_n(&f->spans, __ATOMIC_RELAXED);
+		if (f->is_lost)
+			continue;
+		counts.spans += __atomic_load_n(&f->spans, __ATOMIC_RELAXED);
+		counts.kernel_spans += __atomic_load_n(&f->kernel, __ATOMIC_RELAXED);
 	}
 	asking_end(&asking);
 	counts.lost_files = __atomic_load_n(&s->lost_files, __ATOMIC_RELAXED);

@@ -194,6 +194,10 @@ static int view_make(struct sql_files *files, const char *before, const char *qu
 	"1] AS "                                                                                   \
 	"kind"
 #define BEGIN "make_timestamp((begin_ns // 1000)::BIGINT) AS begin, begin_ns"
+#define IDS                                                                                        \
+	"lower(lpad(hex(trace), 32, '0')) AS trace_id,"                                            \
+	" lower(lpad(hex(span), 16, '0')) AS span_id,"                                             \
+	" CASE parent WHEN 0 THEN NULL ELSE lower(lpad(hex(parent), 16, '0')) END AS parent_id"
 #define SUMS                                                                                       \
 	"SELECT s.*, service, name, kind FROM (FROM @.sums UNION ALL FROM @.sums_fresh) s"         \
 	" JOIN @.operations ON operation = id"
@@ -204,10 +208,7 @@ static int views_make(struct sql_files *files, struct error *e)
 {
 	int err = view_make(
 		files,
-		"CREATE VIEW spans AS SELECT lower(lpad(hex(trace), 32, '0')) AS trace_id,"
-		" lower(lpad(hex(span), 16, '0')) AS span_id,"
-		" CASE parent WHEN 0 THEN NULL ELSE lower(lpad(hex(parent), 16, '0')) END"
-		" AS parent_id, " BEGIN ", duration_ns, service, name, " KIND
+		"CREATE VIEW spans AS SELECT " IDS ", " BEGIN ", duration_ns, service, name, " KIND
 		", ['unset', 'ok', 'error'][status::INTEGER + 1] AS status, attributes,"
 		" resource, scope, rest, version" SPLIT_PARTS(P) " FROM (",
 		"SELECT s.* REPLACE (r.text AS resource, c.text AS scope) FROM @.spans s"
@@ -216,6 +217,17 @@ static int views_make(struct sql_files *files, struct error *e)
 		" ORDER BY version DESC) = 1",
 		e);
 
+	if (!err)
+		err = view_make(
+			files,
+			"CREATE VIEW kernel AS SELECT " IDS ", " BEGIN
+			", duration_ns, service, name, attributes, resource, version FROM (",
+			"SELECT s.* REPLACE (r.text AS resource) FROM @.kernel s"
+			" LEFT JOIN @.texts r ON s.resource = r.id",
+			") QUALIFY row_number() OVER (PARTITION BY trace, span ORDER BY version "
+			"DESC)"
+			" = 1",
+			e);
 	if (!err)
 		err = view_make(files,
 				"CREATE VIEW operations AS SELECT DISTINCT service, name, " KIND

@@ -33,6 +33,7 @@ static void pending_begin(struct store *s)
 	s->least_ns = f->least_ns;
 	s->greatest_ns = f->greatest_ns;
 	s->spans = f->spans;
+	s->kernel = f->kernel;
 }
 
 static int writer_open(struct store *s, struct error *e)
@@ -181,7 +182,7 @@ const uint8_t *store_fates(const struct store *s)
 
 size_t store_pending_bytes(const struct store *s)
 {
-	return s->appending.filler.bytes;
+	return appending_bytes(&s->appending);
 }
 
 /* The file as it is after the commit. */
@@ -190,7 +191,8 @@ static struct store_file file_next(const struct store *s, uint64_t position)
 	return (struct store_file){.position = position,
 				   .least_ns = s->least_ns,
 				   .greatest_ns = s->greatest_ns,
-				   .spans = s->spans};
+				   .spans = s->spans,
+				   .kernel = s->kernel};
 }
 
 static void file_update(struct store_file *f, const struct store_file *next)
@@ -199,6 +201,7 @@ static void file_update(struct store_file *f, const struct store_file *next)
 	__atomic_store_n(&f->least_ns, next->least_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->greatest_ns, next->greatest_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->spans, next->spans, __ATOMIC_RELAXED);
+	__atomic_store_n(&f->kernel, next->kernel, __ATOMIC_RELAXED);
 }
 
 int store_commit(struct store *s, uint64_t position, struct error *e)

@@ -12,7 +12,7 @@
  *   spans-000001.duckdb, ...  the files, by their age
  *   spans.duckdb              the only file of versions up to 3: the oldest one
  *
- * The tables of schema version 4; texts in JSON are described in span_text.h:
+ * The tables of schema version 5; texts in JSON are described in span_text.h:
  *
  *   spans       trace, span, parent, begin_ns, duration_ns, service, name, kind, status,
  *               attributes, resource, scope, rest, version, and each part of the split: user_ns,
@@ -76,6 +76,7 @@ enum store_fate {
 	STORE_REPLACES, /* it is a higher version of one that the sums had */
 	STORE_FOLLOWS,	/* the same, but it is not known what the sums had: they stay as they are */
 	STORE_REPEATS,	/* it was passed over */
+	STORE_KERNEL,	/* it is a kernel span, which no list and no sum has */
 };
 
 /* Each span of the last store_append(), in their order, as enum store_fate. */
@@ -171,6 +172,14 @@ int store_search_marks(struct store *s, const struct store_query *query, struct 
 int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
 	       struct received_batch *out, struct error *e);
 
+/*
+ * The same for kernel spans: those with the attribute `fathom.kind`, unless it is "context". Of
+ * each file, the STORE_KERNEL_MAX longest ones.
+ */
+#define STORE_KERNEL_MAX 20000
+int store_find_kernel(struct store *s, const struct store_ids *ids, struct pool *pool,
+		      struct received_batch *out, struct error *e);
+
 struct store_operation {
 	const char *service;
 	const char *name;
@@ -262,7 +271,8 @@ int store_edges(struct store *s, const struct store_range *range, struct pool *p
 
 struct store_counts {
 	uint64_t spans;
-	uint64_t bytes; /* of the files and their write-ahead logs */
+	uint64_t kernel_spans; /* which `spans` does not have */
+	uint64_t bytes;	       /* of the files and their write-ahead logs */
 	uint64_t files;
 	uint64_t lost_files; /* that are left out, since they are damaged */
 	/* since opening: */

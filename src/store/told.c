@@ -33,7 +33,11 @@ struct told told_of(const struct received_span *span)
 		const struct attribute *a = &span->attributes.data[i];
 		const char *name = a->key + strlen(PREFIX);
 
-		if (a->type != VALUE_INTEGER || strncmp(a->key, PREFIX, strlen(PREFIX)) != 0)
+		if (strncmp(a->key, PREFIX, strlen(PREFIX)) != 0)
+			continue;
+		if (a->type == VALUE_STRING && strcmp(name, "kind") == 0)
+			told.kernel = strcmp(a->string, "context") != 0;
+		if (a->type != VALUE_INTEGER)
 			continue;
 		if (strncmp(name, TIME, strlen(TIME)) == 0)
 			part_take(&told, name + strlen(TIME), a->integer);

@@ -8,6 +8,7 @@
 struct told {
 	uint64_t version;  /* `fathom.version`; 0: the span has none */
 	bool measured;	   /* there is a part of the split */
+	bool kernel;	   /* `fathom.kind` is that of a kernel span: a call, a wait and the like */
 	struct split time; /* `fathom.time.PART_ns`; other parts are 0 */
 };
 

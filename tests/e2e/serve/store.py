@@ -86,6 +86,27 @@ def check_versions(server, checks):
     checks.equal("versions: status", (store["repeats"], store["replaced"]), (3, 1))
 
 
+def check_kernel(server, checks):
+    """Kernel spans lie behind the others of their trace, and nothing counts them."""
+    wait = span_of(600, 2, "lock", 5, parent=1, kind="internal", at_ms=1)
+    wait["attributes"].append({"key": "fathom.kind", "value": {"stringValue": "wait"}})
+    send(server, "kernel", span_of(600, 1, "work", 10, at_ms=2), wait)
+    server.wait("the spans are stored", lambda: len(server.trace(f"{600:x}")) == 2)
+    checks.equal("kernel: behind the others", [
+        span["name"] for span in server.trace(f"{600:x}")], ["work", "lock"])
+    answer = server.get(f"/api/v1/traces/{600:x}", kernel="0")[1]
+    checks.equal("kernel: left out", [span["name"] for span in answer["spans"]], ["work"])
+    checks.equal("kernel: in Jaeger's API", [
+        len(server.get(f"/api/traces/{600:x}", **more)[1]["data"][0]["spans"])
+        for more in ({}, {"kernel": "0"})], [2, 1])
+    checks.equal("kernel: in no list", list(rows(server, "operation", service="kernel")), ["work"])
+    found = server.get("/api/v1/search", service="kernel")[1]["traces"]
+    checks.equal("kernel: not in a trace in short", [trace["spans"] for trace in found], [1])
+    checks.equal("kernel: in no search", server.get(
+        "/api/v1/search", service="kernel", operation="lock")[1]["traces"], [])
+    checks.equal("kernel: status", server.get("/api/v1/status")[1]["store"]["kernel_spans"], 1)
+
+
 def ids(answer):
     return [int(trace["trace_id"], 16) for trace in answer["traces"]]
 
@@ -228,6 +249,7 @@ def main():
             check_sums(server, checks)
             check_search(server, checks)
             check_versions(server, checks)
+            check_kernel(server, checks)
             check_sql(fathom, checks, os.path.join(folder, "data"))
         finally:
             server.process.kill()

@@ -92,4 +92,22 @@ TEST(a_file_that_is_no_store_is_left_out)
 	drop(NULL);
 }
 
+TEST(kernel_spans_are_in_a_view_of_their_own)
+{
+	static const struct attribute kind[] = {
+		{.key = "fathom.kind", .type = VALUE_STRING, .string = "wait"}};
+	struct received_span spans[] = {make(1, 1, "request"), make(1, 2, "lock")};
+	struct store *s = open_empty();
+	struct taken t;
+
+	spans[1].parent_id = 1;
+	spans[1].attributes = (struct received_list){kind, 1, 0};
+	append(s, spans, 2);
+	commit(s, 2);
+	t = ask("SELECT name, parent_id FROM kernel UNION ALL SELECT name, '-' FROM spans"
+		" ORDER BY 1");
+	CHECK_STR(t.text, "name:VARCHAR parent_id:VARCHAR lock 0000000000000001 request - ");
+	drop(s);
+}
+
 TEST_MAIN()

@@ -545,7 +545,7 @@ TEST(a_store_of_a_newer_version_is_refused)
 	store_close(s);
 	CHECK_EQ(database_open(store_path(), NULL, &db, NULL), 0);
 	CHECK_EQ(database_connect(&db, &connection, NULL), 0);
-	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 5", NULL, &e), 0);
+	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 6", NULL, &e), 0);
 	db.api.disconnect(&connection);
 	database_close(&db);
 	CHECK_EQ(store_open(&store_options, &s, &e), -EPROTONOSUPPORT);

@@ -42,4 +42,19 @@ TEST(what_resembles_them_is_not_read)
 	CHECK_EQ(split_total(&t.time), 0);
 }
 
+TEST(kernel_spans_are_told_from_contexts)
+{
+	static const struct attribute wait[] = {
+		{.key = "fathom.kind", .type = VALUE_STRING, .string = "wait"}};
+	static const struct attribute context[] = {
+		{.key = "fathom.kind", .type = VALUE_STRING, .string = "context"}};
+	static const struct attribute number[] = {
+		{.key = "fathom.kind", .type = VALUE_INTEGER, .integer = 1}};
+
+	CHECK(told(wait, 1).kernel);
+	CHECK(!told(context, 1).kernel);
+	CHECK(!told(number, 1).kernel);
+	CHECK(!told(NULL, 0).kernel);
+}
+
 TEST_MAIN()
