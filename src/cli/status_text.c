@@ -19,7 +19,7 @@ struct process {
 
 struct counts {
 	uint64_t chunks, bytes, lost, spans, damaged, refused, late, given_up, behind_ns,
-		behind_bytes, programs_missed;
+		behind_bytes, programs_missed, kernel_spans, kernel_left_out;
 };
 
 struct status {
@@ -110,6 +110,8 @@ static void counts_read(struct json_reader *r, struct status *s, struct counts *
 					 {"behind_ns", &c->behind_ns, 0},
 					 {"behind_bytes", &c->behind_bytes, 0},
 					 {"programs_missed", &c->programs_missed, 0},
+					 {"kernel_spans", &c->kernel_spans, 0},
+					 {"kernel_left_out", &c->kernel_left_out, 0},
 					 {"error", s->error, sizeof(s->error)},
 					 {"state", s->store_state, sizeof(s->store_state)},
 					 {0}};
@@ -212,6 +214,11 @@ static void stages_print(FILE *file, const struct status *s)
 			s->capture.programs_missed);
 	fprintf(file, "mapped     %" PRIu64 " chunks, %" PRIu64 " spans; up to %s ago\n",
 		s->map.chunks, s->map.spans, units_format_ns((int64_t)s->map.behind_ns, one));
+	fprintf(file, "           %" PRIu64 " kernel spans of errors, slow spans and samples",
+		s->map.kernel_spans);
+	if (s->map.kernel_left_out)
+		fprintf(file, "; %" PRIu64 " left out by a limit", s->map.kernel_left_out);
+	fputc('\n', file);
 	if (s->map.damaged || s->map.refused || s->map.late || s->map.given_up)
 		fprintf(file,
 			"           %" PRIu64 " chunks damaged, %" PRIu64 " spans refused, %" PRIu64

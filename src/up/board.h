@@ -43,6 +43,8 @@ struct board_map {
 	atomic_uint_fast64_t damaged; /* chunks that could not be read, or not whole */
 	atomic_uint_fast64_t spans;   /* handed out, and acknowledged by serve */
 	atomic_uint_fast64_t refused; /* spans that serve refused for good */
+	/* of chosen spans (up/chooser.h): acknowledged by serve; left out because of a limit */
+	atomic_uint_fast64_t kernel_spans, kernel_left_out;
 	atomic_uint_fast64_t late, given_up, forgotten; /* of the hand-over */
 	atomic_uint_fast64_t to_ns; /* CLOCK_MONOTONIC: end of the last chunk that was mapped */
 	/* Chunks up to this one need not be sent again: their end; 0: none. */

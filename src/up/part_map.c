@@ -66,18 +66,23 @@ static void chunk_await(struct mapping *m)
 
 /* ---- sending ---- */
 
-/* Sends the body until serve has it, if spans are kept. -ECANCELED: there is no more time. */
-static int body_send(struct mapping *m, size_t spans)
+/*
+ * Sends the body until serve has it, if spans are kept. Spans of the program and of the kernel are
+ * counted. -ECANCELED: there is no more time.
+ */
+static int body_send(struct mapping *m, size_t spans, size_t kernel)
 {
 	u64 wait_ns = RETRY_NS;
 
 	while (!atomic_load(&m->context->board->serve.store_missing)) {
 		int err = sender_send(&m->sender, &m->body, NULL);
 
-		if (!err)
+		if (!err) {
 			atomic_fetch_add(&m->board->spans, spans);
-		else if (err == -EPROTO)
-			atomic_fetch_add(&m->board->refused, spans);
+			atomic_fetch_add(&m->board->kernel_spans, kernel);
+		} else if (err == -EPROTO) {
+			atomic_fetch_add(&m->board->refused, spans + kernel);
+		}
 		if (!err || err == -EPROTO)
 			return 0;
 		if (is_over(m, wait_ns))
@@ -92,14 +97,17 @@ static int body_send(struct mapping *m, size_t spans)
 /* Sends spans, in as many requests as their size asks for. */
 static int slice_send(struct mapping *m, const struct received_span *spans, size_t count)
 {
+	size_t kernel = 0;
 	int err;
 
+	for (size_t i = 0; i < count; i++)
+		kernel += spans_is_kernel(&spans[i]);
 	m->body.count = 0;
 	otlp_write(&m->body, spans, count);
 	if (m->body.failed)
 		return -ENOMEM;
 	if (m->body.count <= BODY_BYTES_MAX || count == 1)
-		return body_send(m, count);
+		return body_send(m, count - kernel, kernel);
 	err = slice_send(m, spans, count / 2);
 	return err ? err : slice_send(m, spans + count / 2, count - count / 2);
 }
@@ -147,8 +155,10 @@ static int chunk_hand(struct mapping *m, const struct chunk_info *info, struct p
 	err = handover_take(m->handover, partial, span_take, &m->spans);
 	counts_tell(m);
 	/* an earlier life of this part may have sent them */
-	if (!err && end_unix_ns(info) > atomic_load(&m->board->sent_unix_ns))
+	if (!err && end_unix_ns(info) > atomic_load(&m->board->sent_unix_ns)) {
+		atomic_fetch_add(&m->board->kernel_left_out, m->spans.kernel_left_out);
 		err = spans_send(m);
+	}
 	if (err)
 		return err;
 	if (end_unix_ns(info) > atomic_load(&m->board->sent_unix_ns))
@@ -309,12 +319,14 @@ int part_map(struct part_context *c, struct error *e)
 	m.sender = (struct sender){.path = socket, .fd = -1};
 	m.watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	m.handover = handover_new(&options);
-	if (!m.handover)
+	m.spans.chooser = chooser_new();
+	if (!m.handover || !m.spans.chooser)
 		return error_set(e, ENOMEM, "cannot map");
 	part_runs(c, PART_MAP);
 	err = chunks_follow(&m, e);
 	sender_close(&m.sender);
 	handover_free(m.handover);
+	chooser_free(m.spans.chooser);
 	spans_end(&m.spans);
 	bytes_free(&m.body);
 	free(m.after);

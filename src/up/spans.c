@@ -2,74 +2,12 @@
 #include "up/spans.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "map/fact/query.h"
-#include "model/syscall_format.h"
-#include "model/uring.h"
+#include "up/spans_internal.h"
 
 #define ATTRIBUTES_ADDED 40 /* at most, beside those of the application */
-#define ROWS_MAX 16
-#define ROWS_TOLD_APART 128
-
-/* ---- what a batch needs ---- */
-
-static const char *text_take(struct spans *s, const char *text, size_t bytes)
-{
-	char *copy = pool_alloc(&s->pool, bytes + 1, 1);
-
-	if (copy && bytes)
-		memcpy(copy, text, bytes);
-	return copy;
-}
-
-static const char *text_keep(struct spans *s, const char *text)
-{
-	return text ? text_take(s, text, strlen(text)) : "";
-}
-
-static uint64_t unix_of(const struct spans *s, u64 time_ns)
-{
-	const struct chunk_clock *clock = &s->chunk->clock;
-
-	return clock->unix_ns + (time_ns - clock->monotonic_ns);
-}
-
-/* A list of attributes in the pool, with room for `room`; texts are the pool's, or static. */
-struct list {
-	struct attribute *data;
-	size_t count, room;
-};
-
-static void list_add(struct list *l, const struct attribute *a)
-{
-	if (l->count < l->room)
-		l->data[l->count++] = *a;
-}
-
-static void list_text(struct list *l, const char *key, const char *text)
-{
-	list_add(l, &(struct attribute){.key = key, .type = VALUE_STRING, .string = text});
-}
-
-static void list_number(struct list *l, const char *key, uint64_t number)
-{
-	list_add(l, &(struct attribute){
-			    .key = key, .type = VALUE_INTEGER, .integer = (int64_t)number});
-}
-
-static int list_make(struct spans *s, struct list *l, size_t room)
-{
-	*l = (struct list){.data = pool_alloc(&s->pool, room + 1, sizeof(*l->data)), .room = room};
-	return l->data ? 0 : -ENOMEM;
-}
-
-static struct received_list list_view(const struct list *l)
-{
-	return (struct received_list){.data = l->data, .count = l->count};
-}
 
 /* ---- the program ---- */
 
@@ -188,131 +126,9 @@ static int events_make(struct spans *s, const struct handed_span *handed, struct
 	return err;
 }
 
-/* ---- what its threads did in the kernel ---- */
-
-struct kernel_row {
-	const char *kind, *name; /* static */
-	u64 count, total_ns;
-};
-
-struct kernel_rows {
-	struct kernel_row rows[ROWS_TOLD_APART];
-	size_t count;
-	u64 more_count, more_ns;
-};
-
-static void kspan_name(const struct kspan *k, struct kernel_row *row)
-{
-	static const char *const kinds[] = {[KSPAN_SYSCALL] = "syscall",
-					    [KSPAN_FAULT] = "fault",
-					    [KSPAN_WAIT] = "wait",
-					    [KSPAN_URING] = "io_uring",
-					    [KSPAN_BLOCK] = "block"};
-	const char *name = NULL;
-
-	row->kind = k->kind <= KSPAN_BLOCK ? kinds[k->kind] : "?";
-	if (k->kind == KSPAN_SYSCALL)
-		name = syscall_name(k->mode & SYSCALL_COMPAT, k->nr);
-	else if (k->kind == KSPAN_WAIT)
-		name = split_part_name(k->part);
-	else if (k->kind == KSPAN_URING)
-		name = uring_name((u8)k->nr);
-	else
-		name = row->kind;
-	row->name = name ? name : "?";
-}
-
-static void rows_take(struct kernel_rows *rows, const struct kspan *k)
-{
-	struct kernel_row row = {.count = 1, .total_ns = k->end_ns - k->begin_ns};
-	size_t i = 0;
-
-	kspan_name(k, &row);
-	while (i < rows->count && (strcmp(rows->rows[i].name, row.name) != 0 ||
-				   strcmp(rows->rows[i].kind, row.kind) != 0))
-		i++;
-	if (i == ROWS_TOLD_APART) {
-		rows->more_count++;
-		rows->more_ns += row.total_ns;
-	} else if (i == rows->count) {
-		rows->rows[rows->count++] = row;
-	} else {
-		rows->rows[i].count++;
-		rows->rows[i].total_ns += row.total_ns;
-	}
-}
-
-static int row_compare(const void *a, const void *b)
-{
-	const struct kernel_row *x = a, *y = b;
-	int order = strcmp(x->kind, y->kind);
-
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return order ? order : strcmp(x->name, y->name);
-}
-
-static int row_write(struct spans *s, const struct kernel_row *row, struct attribute *to)
-{
-	struct list list;
-
-	if (list_make(s, &list, 4))
-		return -ENOMEM;
-	list_text(&list, "kind", row->kind);
-	list_text(&list, "name", row->name);
-	list_number(&list, "count", row->count);
-	list_number(&list, "total_ns", row->total_ns);
-	*to = (struct attribute){.type = VALUE_MAP, .items = list.data, .count = list.count};
-	return 0;
-}
-
-static int kernel_add(struct spans *s, const struct handed_span *handed, struct list *to)
-{
-	struct kernel_rows rows = {.more_count = handed->more_count, .more_ns = handed->more_ns};
-	struct attribute *items = pool_alloc(&s->pool, ROWS_MAX, sizeof(*items));
-	size_t kept;
-	int err = items ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < handed->children_count; i++)
-		rows_take(&rows, &handed->children[i]);
-	if (rows.count)
-		qsort(rows.rows, rows.count, sizeof(*rows.rows), row_compare);
-	kept = rows.count < ROWS_MAX ? rows.count : ROWS_MAX;
-	for (size_t i = 0; i < kept && !err; i++)
-		err = row_write(s, &rows.rows[i], &items[i]);
-	for (size_t i = kept; i < rows.count; i++) {
-		rows.more_count += rows.rows[i].count;
-		rows.more_ns += rows.rows[i].total_ns;
-	}
-	if (kept)
-		list_add(to, &(struct attribute){.key = "fathom.kernel",
-						 .type = VALUE_ARRAY,
-						 .items = items,
-						 .count = kept});
-	if (rows.more_count) {
-		list_number(to, "fathom.kernel.more_count", rows.more_count);
-		list_number(to, "fathom.kernel.more_ns", rows.more_ns);
-	}
-	return err;
-}
-
 /* ---- the span ---- */
 
-static const char *const split_keys[SPLIT_PARTS_COUNT] = {
-#define P(part, value, what) [value] = "fathom.time." #part "_ns",
-	SPLIT_PARTS(P)
-#undef P
-};
-
-static void split_add_to(struct list *list, const struct split *split)
-{
-	for (int part = 0; part < SPLIT_PARTS_COUNT; part++) {
-		if (split->ns[part])
-			list_number(list, split_keys[part], (uint64_t)split->ns[part]);
-	}
-}
-
-static int attributes_make(struct spans *s, const struct handed_span *handed,
+static int attributes_make(struct spans *s, const struct handed_span *handed, enum chosen chosen,
 			   struct received_span *to)
 {
 	const struct app_span *span = handed->span;
@@ -337,8 +153,10 @@ static int attributes_make(struct spans *s, const struct handed_span *handed,
 		list_text(&list, "fathom.begin", "soft");
 	if (handed->time.end_soft)
 		list_text(&list, "fathom.end", "soft");
+	if (chosen)
+		list_text(&list, "fathom.kernel.why", chosen_name(chosen));
 	split_add_to(&list, &handed->time.split);
-	err = kernel_add(s, handed, &list);
+	err = kernel_rows_add(s, handed, &list);
 	to->attributes = list_view(&list);
 	to->attributes.dropped = (uint32_t)span->attributes_deleted;
 	return err;
@@ -349,9 +167,40 @@ static struct trace_id trace_of(const struct context *ctx)
 	return (struct trace_id){span_number(ctx->trace), span_number(ctx->trace + 8)};
 }
 
+static const struct received_scope span_scope = {.name = "fathom", .version = ""};
+const struct received_scope kernel_scope = {.name = "fathom.kernel", .version = ""};
+
+bool spans_is_kernel(const struct received_span *span)
+{
+	return span->scope == &kernel_scope;
+}
+
+static enum chosen choose(struct spans *s, const struct handed_span *handed,
+			  const struct received_span *span)
+{
+	const struct chooser_span asked = {.service = span->resource->service,
+					   .name = span->name,
+					   .kind = span->kind,
+					   .is_error = span->status == RECEIVED_ERROR,
+					   .has_children = handed->children_count > 0,
+					   .duration_ns = received_duration_ns(span)};
+
+	return s->chooser ? chooser_ask(s->chooser, &asked, s->chunk->end_ns) : CHOSEN_NOT;
+}
+
+/* Adds the kernel spans that the limits allow, the longest ones, and counts the others. */
+static int children_add(struct spans *s, const struct handed_span *handed, enum chosen chosen,
+			const struct received_span *parent)
+{
+	size_t count = chooser_grant(s->chooser, chosen, handed->children_count, s->chunk->end_ns);
+
+	s->kernel += count;
+	s->kernel_left_out += handed->children_count - count + handed->more_count;
+	return kernel_children_add(s, handed, parent, count);
+}
+
 int spans_add_handed(struct spans *s, const struct handed_span *handed)
 {
-	static const struct received_scope scope = {.name = "fathom", .version = ""};
 	const struct app_span *span = handed->span;
 	u64 begin_ns = handed->time.begin_ns;
 	struct span_place place = {0};
@@ -365,7 +214,8 @@ int spans_add_handed(struct spans *s, const struct handed_span *handed)
 		.kind = span->kind < 5 ? (uint8_t)(RECEIVED_INTERNAL + span->kind)
 				       : RECEIVED_INTERNAL,
 		.status = span->status <= RECEIVED_ERROR ? span->status : RECEIVED_UNSET,
-		.scope = &scope};
+		.scope = &span_scope};
+	enum chosen chosen;
 	int err;
 
 	if (handed->open)
@@ -377,14 +227,17 @@ int spans_add_handed(struct spans *s, const struct handed_span *handed)
 	to.resource = resource_of(s, handed, place.pid ? place.pid : span->pid);
 	if (!to.name || !to.status_text || !to.resource)
 		return -ENOMEM;
-	err = attributes_make(s, handed, &to);
+	chosen = choose(s, handed, &to);
+	err = attributes_make(s, handed, chosen, &to);
 	err = err ? err : events_make(s, handed, &to);
-	return err ? err : vec_push(&s->batch, to);
+	err = err ? err : vec_push(&s->batch, to);
+	return err || !chosen ? err : children_add(s, handed, chosen, &to);
 }
 
 void spans_begin(struct spans *s, const struct chunk_info *chunk)
 {
 	s->batch.count = 0;
+	s->kernel = s->kernel_left_out = 0;
 	pool_reset(&s->pool);
 	map_free(&s->resources);
 	memset(&s->resources, 0, sizeof(s->resources));

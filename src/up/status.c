@@ -161,6 +161,8 @@ void up_parts_write(const struct board *board, struct json *j)
 	json_u64(j, "given_up", atomic_load(&map->given_up));
 	json_u64(j, "forgotten", atomic_load(&map->forgotten));
 	json_u64(j, "behind_ns", map_behind_ns(board));
+	json_u64(j, "kernel_spans", atomic_load(&map->kernel_spans));
+	json_u64(j, "kernel_left_out", atomic_load(&map->kernel_left_out));
 	json_object_end(j);
 	json_double(j, "spans_per_s", (double)atomic_load(&board->serve.spans_per_s) / 1000);
 }

@@ -10,11 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static u64 kernel_id(const struct tree_options *o, u32 tid, u64 begin_ns, enum node_kind kind)
+u64 tree_kernel_id(u64 boot, u32 tid, u64 begin_ns, enum node_kind kind)
 {
-	u64 id = hash_pair(hash_pair(o->boot, begin_ns), (u64)tid << 8 | kind);
+	u64 id = hash_pair(hash_pair(boot, begin_ns), (u64)tid << 8 | kind);
 
 	return id ? id : 1;
+}
+
+static u64 kernel_id(const struct tree_options *o, u32 tid, u64 begin_ns, enum node_kind kind)
+{
+	return tree_kernel_id(o->boot, tid, begin_ns, kind);
 }
 
 static bool wanted(const struct tree_options *o, u32 tid, u32 pid)
@@ -121,14 +126,19 @@ static void node_bounds(const struct partial *p, const struct kspan *k, struct n
 	}
 }
 
-/* The id of a kernel span. Parts of one bio were submitted at once: their place tells them apart.
- */
-static u64 node_id(const struct tree_options *o, const struct kspan *k, u32 tid,
-		   enum node_kind kind)
+/* Parts of one bio were submitted at once: their place tells them apart. */
+u64 tree_kspan_id(u64 boot, const struct kspan *k, u32 tid, enum node_kind *kind)
 {
-	u64 id = kernel_id(o, tid, k->begin_ns, kind);
+	static const enum node_kind kinds[] = {[KSPAN_SYSCALL] = NODE_SYSCALL,
+					       [KSPAN_FAULT] = NODE_FAULT,
+					       [KSPAN_WAIT] = NODE_WAIT,
+					       [KSPAN_URING] = NODE_URING,
+					       [KSPAN_BLOCK] = NODE_BLOCK};
+	u64 id;
 
-	if (kind == NODE_BLOCK)
+	*kind = kinds[k->kind];
+	id = tree_kernel_id(boot, tid, k->begin_ns, *kind);
+	if (*kind == NODE_BLOCK)
 		id = hash_pair(id, k->args[BLOCK_ARG_SECTOR]);
 	return id ? id : 1;
 }
@@ -154,11 +164,6 @@ static int stand_ins_of_events(struct making_kernel *m, struct tree *tree)
 static int kernel_node(struct making_kernel *m, size_t index, const struct kspan *k,
 		       struct tree *tree)
 {
-	static const enum node_kind kinds[] = {[KSPAN_SYSCALL] = NODE_SYSCALL,
-					       [KSPAN_FAULT] = NODE_FAULT,
-					       [KSPAN_WAIT] = NODE_WAIT,
-					       [KSPAN_URING] = NODE_URING,
-					       [KSPAN_BLOCK] = NODE_BLOCK};
 	/* a request belongs to its submitter, which may be gone when it completes */
 	bool request = k->kind == KSPAN_URING || k->kind == KSPAN_BLOCK;
 	u64 known_ns = request ? k->begin_ns : k->end_ns;
@@ -173,23 +178,24 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 	u64 above = kernel_above(m, k, &ctx, owner);
 	bool left_out = (!wanted(o, k->tid, k->pid) && !wanted(o, tid, k->pid)) ||
 			(context_is_none(&ctx) && !o->threads);
-	struct node n = {.kind = kinds[k->kind],
-			 .parent = above,
+	struct node n = {.parent = above,
 			 .of = (u32)index + 1,
 			 .tid = k->tid,
 			 .pid = k->pid,
 			 .begin_ns = k->begin_ns,
 			 .end_ns = k->end_ns};
+	enum node_kind kind;
 	int err;
 
 	if (!in)
 		return -ENOMEM;
+	n.id = tree_kspan_id(o->boot, k, tid, &kind);
+	n.kind = kind;
 	if (visit && !visit->left_out)
 		n.parent = kernel_id(o, tid, visit->begin_ns, visit_node(visit));
 	enclosing_follow(in, k, &ctx, left_out); /* `visit` ends here */
 	if (left_out)
 		return 0;
-	n.id = node_id(o, k, tid, n.kind);
 	node_bounds(m->p, k, &n);
 	memcpy(n.trace, ctx.trace, sizeof(n.trace));
 	err = tree_stand_in(tree, &m->above, &n, above);

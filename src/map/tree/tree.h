@@ -106,6 +106,12 @@ int span_times(const struct partial *p, struct span_time *out);
 struct split node_split(const struct partial *p, const struct tree *tree, const struct node *n);
 u32 node_threads(const struct tree *tree, const struct node *n);
 
+/* The derived id of a kernel span of the thread `tid`; `boot` is that of tree_options. */
+u64 tree_kernel_id(u64 boot, u32 tid, u64 begin_ns, enum node_kind kind);
+
+/* The same, and the kind of its node. `tid` is the number that the thread had at its end. */
+u64 tree_kspan_id(u64 boot, const struct kspan *k, u32 tid, enum node_kind *kind);
+
 /* A span id as the number that prints as its 16 digits, and back from records. */
 static inline u64 span_number(const u8 id[8])
 {

@@ -204,6 +204,29 @@ def a_span_in_error_says_so():
 
 
 @tests.add
+def the_kernel_spans_of_a_span_in_error_are_stored():
+    trace, span_id = shop.request("40 error")
+    span = span_found(trace, span_id)[0]
+    equal(attribute(span, "fathom.kernel.why"), "error", "why")
+    kernel = [other for other in up.spans(trace) if attribute(other, "fathom.kind")]
+    sleeps = [other for other in kernel if other["name"] == "timer" and
+              attribute(other, "fathom.time.timer_ns") >= 30_000_000]
+    equal([(other["parent_id"], attribute(other, "fathom.kind")) for other in sleeps],
+          [(span_id, "wait")], f"the sleep, of {kernel}")
+    without = up.get(f"/api/v1/traces/{trace}?kernel=0")[1]["spans"]
+    check(all(attribute(other, "fathom.kind") is None for other in without), f"{without}")
+    names = [row["operation"] for row in
+             up.get("/api/v1/operations?service=teashop")[1]["operations"]]
+    check("request" in names and "timer" not in names, f"operations: {names}")
+    status = up.status()["map"]
+    check(status["kernel_spans"] >= len(kernel) and status["kernel_left_out"] == 0, f"{status}")
+    done = subprocess.run([FATHOM, "trace", up.dir, trace, "--json"], capture_output=True, text=True)
+    equal(done.returncode, 0, f"fathom trace: {done.stderr}")
+    shown = {other["span_id"] for told in json.loads(done.stdout)["traces"] for other in told["spans"]}
+    check({other["span_id"] for other in kernel} <= shown, "fathom trace shows the same ids")
+
+
+@tests.add
 def a_span_over_many_chunks_has_its_whole_time():
     trace, span_id = shop.request(3500)
     span = span_found(trace, span_id)[0]

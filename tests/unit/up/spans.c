@@ -193,4 +193,99 @@ TEST(an_attribute_that_is_given_again_replaces_the_one_before)
 	partial_free(p);
 }
 
+/* A call of 50 ns, in which 30 ns are a wait, and a wait in a call that is not there. */
+static void children_make(struct kspan children[3])
+{
+	children[0] = (struct kspan){.kind = KSPAN_SYSCALL,
+				     .nr = SYSCALL_NR_read,
+				     .begin_ns = 2010,
+				     .end_ns = 2060,
+				     .tid = 13,
+				     .result = -11};
+	children[1] = (struct kspan){.kind = KSPAN_WAIT,
+				     .part = SPLIT_lock,
+				     .begin_ns = 2020,
+				     .end_ns = 2050,
+				     .tid = 13,
+				     .visit_ns = 2010,
+				     .reason = "futex"};
+	children[2] = (struct kspan){.kind = KSPAN_WAIT,
+				     .part = SPLIT_disk,
+				     .begin_ns = 2070,
+				     .end_ns = 2080,
+				     .tid = 13,
+				     .visit_ns = 2065};
+	children[1].split.ns[SPLIT_lock] = 30;
+}
+
+TEST(kernel_spans_of_a_span_in_error_stand_behind_it)
+{
+	struct app_span span = {
+		.ctx = context, .begun = true, .ended = true, .status = 2, .name = "work"};
+	struct partial *p = partial_make();
+	struct handed_span handed = handed_make(&span, p);
+	struct spans spans = {.chooser = chooser_new()};
+	const struct received_span *got;
+	struct kspan children[3];
+
+	children_make(children);
+	handed.children = children;
+	handed.children_count = 3;
+	handed.more_count = 4;
+	spans_begin(&spans, &chunk);
+	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	CHECK_EQ(spans.batch.count, 4);
+	CHECK_EQ(spans.kernel, 3);
+	CHECK_EQ(spans.kernel_left_out, 4);
+	got = spans.batch.data;
+	CHECK_STR(text(&got[0], "fathom.kernel.why"), "error");
+	CHECK(!spans_is_kernel(&got[0]) && spans_is_kernel(&got[1]));
+	CHECK(got[1].trace.low == got[0].trace.low && got[1].resource == got[0].resource);
+	CHECK_STR(got[1].name, "read");
+	CHECK_STR(text(&got[1], "fathom.kind"), "syscall");
+	CHECK_STR(text(&got[1], "error.type"), "EAGAIN");
+	CHECK_EQ(number(&got[1], "result"), -11);
+	CHECK_EQ(number(&got[1], "fathom.version"), 7);
+	CHECK_EQ(number(&got[1], "thread.id"), 13);
+	CHECK_EQ(got[1].begin_ns, 5001010);
+	CHECK(got[1].parent_id == got[0].span_id);
+	CHECK_STR(got[2].name, "lock");
+	CHECK_STR(text(&got[2], "cause.reason"), "futex");
+	CHECK_EQ(number(&got[2], "fathom.time.lock_ns"), 30);
+	CHECK(got[2].parent_id == got[1].span_id);
+	CHECK_STR(got[3].name, "disk");
+	CHECK(got[3].parent_id == got[0].span_id);
+	CHECK(got[1].span_id != got[2].span_id && got[2].span_id != got[3].span_id);
+	chooser_free(spans.chooser);
+	spans_end(&spans);
+	partial_free(p);
+}
+
+TEST(ids_of_kernel_spans_do_not_depend_on_the_batch)
+{
+	struct app_span span = {
+		.ctx = context, .begun = true, .ended = true, .status = 2, .name = "work"};
+	struct partial *p = partial_make();
+	struct handed_span handed = handed_make(&span, p);
+	struct spans spans = {.chooser = chooser_new()};
+	struct kspan children[3];
+	uint64_t id;
+
+	children_make(children);
+	handed.children = children;
+	handed.children_count = 3;
+	spans_begin(&spans, &chunk);
+	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	id = spans.batch.data[3].span_id;
+	handed.children = &children[2];
+	handed.children_count = 1;
+	spans_begin(&spans, &chunk);
+	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	CHECK_EQ(spans.batch.count, 2);
+	CHECK(spans.batch.data[1].span_id == id);
+	chooser_free(spans.chooser);
+	spans_end(&spans);
+	partial_free(p);
+}
+
 TEST_MAIN()
