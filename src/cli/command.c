@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
+#include "cli/settings.h"
 #include "cli/up_dir.h"
 
 #include <errno.h>
@@ -80,7 +81,16 @@ static void option_help(const struct option *option, FILE *file)
 	text_fill(file, HELP_COLUMN, HELP_COLUMN, text);
 }
 
-void command_help(const struct command *command, FILE *file)
+static void examples_help(const struct command *command, FILE *file)
+{
+	const char *text = command->examples;
+
+	if (text)
+		fprintf(file, "\nexamples:\n%s%s", text,
+			text[strlen(text) - 1] == '\n' ? "" : "\n");
+}
+
+static void usage_help(const struct command *command, FILE *file)
 {
 	fprintf(file, "fathom %s: ", command->name);
 	text_fill(file, strlen("fathom : ") + strlen(command->name), HELP_INDENT, command->summary);
@@ -95,9 +105,30 @@ void command_help(const struct command *command, FILE *file)
 	for (const struct option *option = command->options; option && option->name; option++)
 		option_help(option, file);
 	fputs("  -h, --help              show this help\n", file);
-	if (command->examples)
-		fprintf(file, "\nexamples:\n%s%s", command->examples,
-			command->examples[strlen(command->examples) - 1] == '\n' ? "" : "\n");
+}
+
+/* Settings that are wrong are no reason to refuse help. */
+static void help_write(const struct command *command, const struct settings *settings,
+		       const struct error *e, FILE *file)
+{
+	usage_help(command, file);
+	if (error_is_set(e))
+		fprintf(file, "\nthe settings cannot be used: %s\n", e->text);
+	else if (command->takes_settings)
+		settings_print(settings, command->options, file);
+	examples_help(command, file);
+}
+
+void command_help(const struct command *command, FILE *file)
+{
+	char *argv[] = {(char *)command->name, NULL};
+	struct settings settings = {0};
+	struct error e = {0};
+
+	if (command->takes_settings)
+		settings_find(&settings, command, argv, &e);
+	help_write(command, &settings, &e, file);
+	settings_free(&settings);
 }
 
 void commands_help(FILE *file)
@@ -178,37 +209,56 @@ static int command_execute(const struct command *command, const void *options,
 	return output_finish(command, status);
 }
 
-static int command_main(const struct command *command, char **argv)
+/* What the command line says, and what else has options of the command. */
+struct parsed {
+	void *options;
+	struct operands operands;
+	struct settings settings;
+};
+
+static int command_parse(const struct command *command, char **argv, struct parsed *to,
+			 struct error *e)
 {
 	static const struct option none[] = {{0}};
 	const struct option *table = command->options ? command->options : none;
-	void *options = calloc(1, command->options_bytes + 1);
-	struct operands operands = {0};
+	int status = command->takes_settings ? settings_find(&to->settings, command, argv, e) : 0;
+
+	if (to->settings.has_help)
+		return OPTIONS_HELP;
+	if (status)
+		return status;
+	argv = to->settings.argv ? to->settings.argv : argv;
+	status = options_parse(table, argv, to->options, &to->operands, e);
+	if (status == 0 && command->takes_recordings)
+		status = up_dir_recordings(&to->operands, e);
+	return status ? status : command_check(command, to->options, &to->operands, e);
+}
+
+static int command_main(const struct command *command, char **argv)
+{
+	struct parsed parsed = {.options = calloc(1, command->options_bytes + 1)};
 	struct error e = {0};
 	int status;
 
-	if (!options) {
+	if (!parsed.options) {
 		fprintf(stderr, "fathom: %s\n", strerror(ENOMEM));
 		return EXIT_FAILURE;
 	}
-	status = options_parse(table, argv, options, &operands, &e);
-	if (status == 0 && command->takes_recordings)
-		status = up_dir_recordings(&operands, &e);
-	if (status == 0)
-		status = command_check(command, options, &operands, &e);
+	status = command_parse(command, argv, &parsed, &e);
 	if (status == OPTIONS_HELP) {
-		command_help(command, stdout);
+		help_write(command, &parsed.settings, &e, stdout);
 		status = output_finish(command, 0);
 	} else if (status) {
 		command_misuse(command, &e);
 		status = status == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
 	} else {
-		status = command_execute(command, options, &operands);
+		status = command_execute(command, parsed.options, &parsed.operands);
 	}
 	if (command->release)
-		command->release(options);
-	free(options);
-	operands_free(&operands);
+		command->release(parsed.options);
+	free(parsed.options);
+	operands_free(&parsed.operands);
+	settings_free(&parsed.settings);
 	return status;
 }
 

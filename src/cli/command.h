@@ -22,6 +22,8 @@ struct command {
 	size_t options_bytes;	      /* size of the struct that the options fill */
 	/* Operands are recordings: for the directory of a `fathom up`, its chunks are taken. */
 	bool takes_recordings;
+	/* Its options can also be given by the environment and by a file (cli/settings.h). */
+	bool takes_settings;
 	/*
 	 * Checks what a table cannot: operands, options that exclude each other.
 	 * Returns -EINVAL with a message. May be NULL: operands are then refused.
@@ -52,7 +54,7 @@ int command_fail(const struct command *command, int err, const struct error *e);
 /* A notice that prints its lines on stderr, each after the name of the program. */
 extern const struct notice notice_stderr;
 
-/* Usage, options and examples of a command, or of fathom. */
+/* Usage, options, settings that are in force, and examples of a command, or of fathom. */
 void command_help(const struct command *command, FILE *file);
 void commands_help(FILE *file);
 

@@ -47,7 +47,7 @@ static int option_unknown(const struct option *table, const char *text, struct e
 	return error_say(e, EINVAL, "unknown option --%s", text);
 }
 
-static int option_apply(const struct option *option, const char *text, void *fields,
+static int option_apply(void *fields, const struct option *option, const char *text,
 			struct error *e)
 {
 	struct error why = {0};
@@ -58,12 +58,20 @@ static int option_apply(const struct option *option, const char *text, void *fie
 	return err;
 }
 
-/* The arguments, and the position in them. */
+/* The arguments, and the position in them; and who takes the options. */
 struct cursor {
 	char **argv;
 	int argc;
 	int at;
+	option_take_fn *take;
+	void *arg;
 };
+
+static int option_give(const struct cursor *c, const struct option *option, const char *text,
+		       struct error *e)
+{
+	return c->take(c->arg, option, text, e);
+}
 
 /* Whether the next argument is the value of an option that can do without: it begins with a digit.
  */
@@ -73,7 +81,7 @@ static bool value_follows(const struct cursor *c)
 }
 
 /* "--name", "--name VALUE" or "--name=VALUE" */
-static int long_parse(const struct option *table, struct cursor *c, void *fields, struct error *e)
+static int long_parse(const struct option *table, struct cursor *c, struct error *e)
 {
 	char name[64];
 	const char *text = c->argv[c->at++] + 2;
@@ -93,16 +101,16 @@ static int long_parse(const struct option *table, struct cursor *c, void *fields
 		return option_unknown(table, name, e);
 	if (!option->metavar)
 		return value ? error_say(e, EINVAL, "--%s takes no value", name)
-			     : option_apply(option, NULL, fields, e);
+			     : option_give(c, option, NULL, e);
 	if (!value && option->metavar[0] == '[' && !value_follows(c))
-		return option_apply(option, NULL, fields, e);
+		return option_give(c, option, NULL, e);
 	if (!value && c->at == c->argc)
 		return error_say(e, EINVAL, "--%s needs a value: %s", name, option->metavar);
-	return option_apply(option, value ? value + 1 : c->argv[c->at++], fields, e);
+	return option_give(c, option, value ? value + 1 : c->argv[c->at++], e);
 }
 
 /* "-abc", "-o VALUE" or "-oVALUE" */
-static int short_parse(const struct option *table, struct cursor *c, void *fields, struct error *e)
+static int short_parse(const struct option *table, struct cursor *c, struct error *e)
 {
 	const char *text = c->argv[c->at++] + 1;
 
@@ -121,9 +129,9 @@ static int short_parse(const struct option *table, struct cursor *c, void *field
 			if (!*text && c->at == c->argc)
 				return error_say(e, EINVAL, "-%c needs a value: %s", letter,
 						 option->metavar);
-			return option_apply(option, *text ? text : c->argv[c->at++], fields, e);
+			return option_give(c, option, *text ? text : c->argv[c->at++], e);
 		}
-		err = option_apply(option, NULL, fields, e);
+		err = option_give(c, option, NULL, e);
 		if (err)
 			return err;
 	}
@@ -133,7 +141,7 @@ static int short_parse(const struct option *table, struct cursor *c, void *field
 static int presets_parse(const struct option *table, void *fields, struct error *e)
 {
 	for (; table->name; table++) {
-		int err = table->preset ? option_apply(table, table->preset, fields, e) : 0;
+		int err = table->preset ? option_apply(fields, table, table->preset, e) : 0;
 
 		if (err)
 			return err;
@@ -141,30 +149,60 @@ static int presets_parse(const struct option *table, void *fields, struct error 
 	return 0;
 }
 
-int options_parse(const struct option *table, char **argv, void *fields, struct operands *operands,
-		  struct error *e)
+/* Takes the next argument if it is an option; 0 for an operand, which is left there. */
+static int argument_parse(const struct option *table, struct cursor *c, struct error *e)
 {
-	struct cursor c = {argv, 0, 1};
-	int err = presets_parse(table, fields, e);
+	const char *text = c->argv[c->at];
+
+	if (strncmp(text, "--", 2) == 0)
+		return long_parse(table, c, e);
+	return text[0] == '-' && text[1] ? short_parse(table, c, e) : 0;
+}
+
+static struct cursor cursor_make(char **argv, option_take_fn *take, void *arg)
+{
+	struct cursor c = {.argv = argv, .at = 1, .take = take, .arg = arg};
 
 	while (argv[c.argc])
 		c.argc++;
+	return c;
+}
+
+int options_each(const struct option *table, char **argv, option_take_fn *take, void *arg,
+		 struct error *e)
+{
+	struct cursor c = cursor_make(argv, take, arg);
+	bool help = false;
+	int err = 0;
+
+	while (err >= 0 && c.at < c.argc && strcmp(argv[c.at], "--") != 0) {
+		int before = c.at;
+
+		err = argument_parse(table, &c, e);
+		help |= err == OPTIONS_HELP;
+		c.at += c.at == before;
+	}
+	return err < 0 ? err : help ? OPTIONS_HELP : 0;
+}
+
+int options_parse(const struct option *table, char **argv, void *fields, struct operands *operands,
+		  struct error *e)
+{
+	struct cursor c = cursor_make(argv, option_apply, fields);
+	int err = presets_parse(table, fields, e);
 
 	operands->items = calloc((size_t)c.argc + 1, sizeof(char *));
 	if (!operands->items)
 		return error_set(e, ENOMEM, "cannot read the command line");
 	while (!err && c.at < c.argc) {
-		char *text = argv[c.at];
+		int before = c.at;
 
-		if (strcmp(text, "--") == 0) {
+		if (strcmp(argv[c.at], "--") == 0) {
 			operands->command = argv + c.at + 1;
 			break;
 		}
-		if (strncmp(text, "--", 2) == 0)
-			err = long_parse(table, &c, fields, e);
-		else if (text[0] == '-' && text[1])
-			err = short_parse(table, &c, fields, e);
-		else
+		err = argument_parse(table, &c, e);
+		if (c.at == before)
 			operands->items[operands->count++] = argv[c.at++];
 	}
 	return err;

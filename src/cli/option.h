@@ -87,6 +87,16 @@ void operands_free(struct operands *operands);
 int options_parse(const struct option *table, char **argv, void *fields, struct operands *operands,
 		  struct error *e);
 
+/*
+ * Calls `take` for each option of the command line, in its order, with its text (NULL for a flag).
+ * 0, OPTIONS_HELP if help is among them, what `take` returned if that is not 0, or -EINVAL with a
+ * message.
+ */
+typedef int option_take_fn(void *arg, const struct option *option, const char *text,
+			   struct error *e);
+int options_each(const struct option *table, char **argv, option_take_fn *take, void *arg,
+		 struct error *e);
+
 /* The name with the smallest edit distance to a text; NULL if none is close. */
 const char *name_suggest(const char *text, const char *const *names, size_t count);
 

@@ -71,6 +71,7 @@ const struct command command_serve = {
 	.examples = "  fathom serve -o spans &\n",
 	.options = serve_option_table,
 	.options_bytes = sizeof(struct serve_command_options),
+	.takes_settings = true,
 	.check = serve_check,
 	.run = serve_run,
 	.release = serve_release,

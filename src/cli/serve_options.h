@@ -8,6 +8,7 @@
 #include "serve/serve.h"
 
 struct serve_command_options {
+	const char *config; /* is read before: settings.h */
 	const char *dir;
 	const char *http;
 	const char *otlp_http;
@@ -39,6 +40,9 @@ int option_receive_limits(void *field, const char *text, struct error *e);
 	 "where all is kept (default: /var/lib/fathom for root,\n"                                 \
 	 "else fathom in the user's folder of state)",                                             \
 	 NULL, SERVE_OPTION_AT(offset, dir), option_text},                                         \
+	{"config", 0, "FILE",                                                                      \
+	 "has settings, such as keep = 6h (default: DIR/fathom.conf);\nFATHOM_KEEP does the same",  \
+	 NULL, SERVE_OPTION_AT(offset, config), option_text},                                      \
 	{"http", 0, "ADDRESS", "of the query API, or off", "127.0.0.1:7070",                       \
 	 SERVE_OPTION_AT(offset, http), option_text},                                              \
 	{"otlp-http", 0, "ADDRESS", "of the receiver of OTLP over HTTP, or off",                   \
@@ -71,7 +75,7 @@ int option_receive_limits(void *field, const char *text, struct error *e);
 /* clang-format on */
 
 #define SERVE_USAGE                                                                                \
-	"[-o DIR] [--http ADDRESS] [--otlp-http ADDRESS] [--otlp-grpc ADDRESS] "                   \
+	"[-o DIR] [--config FILE] [--http ADDRESS] [--otlp-http ADDRESS] [--otlp-grpc ADDRESS] "   \
 	"[--zipkin ADDRESS] [--jaeger ADDRESS] [--store-period TIME] [--store-keep LIMITS] "       \
 	"[--min-free SIZE] [--token-file FILE] [--trust NETWORKS] "                                \
 	"[--allow-host NAMES] [--limits LIST] [--ui-zipkin DIR] "                                  \

@@ -112,6 +112,7 @@ const struct command command_up = {
 		    "  fathom up --no-capture -o spans\n",
 	.options = up_option_table,
 	.options_bytes = sizeof(struct up_command_options),
+	.takes_settings = true,
 	.check = up_check,
 	.run = up_command_run,
 	.release = up_release,

@@ -11,10 +11,11 @@
 const char *up_dir(const char *asked, char text[UP_DIR_BYTES])
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const char *set = getenv("FATHOM_OUTPUT");
 	bool has_state = state && *state == '/';
 
-	if (asked)
-		return asked;
+	if (asked || (set && *set))
+		return asked ? asked : set;
 	if (geteuid() == 0)
 		return "/var/lib/fathom";
 	snprintf(text, UP_DIR_BYTES, "%s%s/fathom",
