@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "cli/command.h"
 #include "cli/record_options.h"
@@ -79,7 +78,6 @@ static int up_command_run(const void *fields, const struct operands *operands, s
 	if (err)
 		return err;
 	options.dir = told.dir = options.serve.dir;
-	umask(077); /* spans hold what users typed: nobody else reads the files */
 	return up_run(&options, e);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "up/place.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "chunk/file.h"
 
 #define LOCK_FILE ".lock"
 #define PATIENCE_NS 2000000000u
@@ -70,7 +73,30 @@ static int path_make(const char *path)
 	return mkdir(text, 0700) && errno != EEXIST ? -errno : 0;
 }
 
-/* A directory that was made just now becomes the user's; one of another user stays. */
+static bool is_empty(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	bool empty = entries != NULL;
+
+	while (empty && (entry = readdir(entries)))
+		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	if (entries)
+		closedir(entries);
+	else if (fd >= 0)
+		close(fd);
+	return empty;
+}
+
+/* Whether nobody uses a directory: it is as empty as if it was made just now, for one user. */
+static bool is_unused(int dir, const struct stat *st)
+{
+	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH | S_ISVTX)) &&
+	       is_empty(dir);
+}
+
+/* A directory that nobody uses becomes the user's; root gives away no other one. */
 static int owner_settle(struct place *p, const char *path, struct error *e)
 {
 	uid_t uid = p->login.other ? p->login.owner.uid : getuid();
@@ -81,23 +107,38 @@ static int owner_settle(struct place *p, const char *path, struct error *e)
 		return error_set(e, errno, "cannot use %s", path);
 	if (st.st_uid == uid)
 		return 0;
-	if (st.st_uid == geteuid() && st.st_nlink <= 2 && faccessat(p->dir, "log", F_OK, 0) &&
-	    fchown(p->dir, uid, gid) == 0)
-		return 0;
+	if (is_unused(p->dir, &st))
+		return fchown(p->dir, uid, gid)
+			       ? error_set(e, errno, "cannot give %s to user %s", path, p->user)
+			       : 0;
 	return error_say(e, EPERM,
-			 "%s belongs to user %u, and spans are kept as user %s: choose another "
-			 "directory with -o%s",
+			 "%s is in use and belongs to user %u, and spans are kept as user %s: "
+			 "choose another directory with -o%s",
 			 path, st.st_uid, p->user,
 			 geteuid() == 0 ? ", or that user with --user" : "");
+}
+
+/* The lock belongs to the owner of the directory, who may start without root later. */
+static int lock_open(int dir)
+{
+	int fd = file_make(dir, LOCK_FILE);
+
+	if (fd == -EEXIST) {
+		fd = openat(dir, LOCK_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		fd = fd < 0 ? -errno : fd;
+	}
+	return fd;
 }
 
 static int lock_take(struct place *p, const char *path, struct error *e)
 {
 	uint64_t until_ns = clock_now_ns() + PATIENCE_NS;
 
-	p->lock = openat(p->dir, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (p->lock < 0)
-		return error_set(e, errno, "cannot open %s/" LOCK_FILE, path);
+	int fd = lock_open(p->dir);
+
+	if (fd < 0)
+		return error_set(e, fd, "cannot open %s/" LOCK_FILE, path);
+	p->lock = fd;
 	while (flock(p->lock, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
 			return error_set(e, errno, "cannot lock %s", path);
@@ -124,20 +165,42 @@ int place_open(struct place *p, const char *path, struct error *e)
 	return err ? err : lock_take(p, path, e);
 }
 
-int place_listen(const struct place *p, const char *name)
+/*
+ * Gives a socket its name in the directory. The user can put another file at that name at any time,
+ * so its owner and mode are not changed by name: bind() makes it with the mode of the socket, and
+ * for the user whose rights this thread has to files.
+ */
+static int socket_name(const struct place *p, int fd, const char *name)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err = 0;
+	bool other = p->login.other;
+	int err;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%.32s", p->dir,
+		 name);
+	if (fchmod(fd, 0600))
+		return -errno;
+	if (other) {
+		setfsgid(p->login.owner.gid);
+		setfsuid(p->login.owner.uid);
+	}
+	unlinkat(p->dir, name, 0);
+	err = bind(fd, (const struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+	if (other) {
+		setfsuid(geteuid());
+		setfsgid(getegid());
+	}
+	return err;
+}
+
+int place_listen(const struct place *p, const char *name)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
 	if (fd < 0)
 		return -errno;
-	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%.32s", p->dir,
-		 name);
-	unlinkat(p->dir, name, 0);
-	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) ||
-	    (p->login.other &&
-	     fchownat(p->dir, name, p->login.owner.uid, p->login.owner.gid, AT_SYMLINK_NOFOLLOW)) ||
-	    fchmodat(p->dir, name, 0600, 0) || listen(fd, 64))
+	err = socket_name(p, fd, name);
+	if (!err && listen(fd, 64))
 		err = -errno;
 	if (err)
 		close(fd);

@@ -23,11 +23,15 @@ int place_user(struct place *p, const char *name, struct error *e);
 
 /*
  * Makes the directory for that user if it is not there, opens it and locks it; waits up to two
- * seconds for what an earlier run left. -EBUSY: another `fathom up` has it.
+ * seconds for what an earlier run left. Root gives an empty directory of its own to the user, and
+ * no other one. -EBUSY: another `fathom up` has it; -EPERM: it is another user's.
  */
 int place_open(struct place *p, const char *dir, struct error *e);
 
-/* Listens at a Unix socket in the directory, for its user. A descriptor, or a negative errno. */
+/*
+ * Listens at a Unix socket in the directory, which only its user and root can use. A descriptor, or
+ * a negative errno. Not thread-safe.
+ */
 int place_listen(const struct place *p, const char *name);
 
 /* Removes the name of such a socket. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -348,6 +349,7 @@ static int up_open(struct up *u, struct error *e)
 	int err = place_user(&u->place, o->user, e);
 
 	err = err ? err : place_open(&u->place, o->dir, e);
+	umask(077); /* spans hold what users typed: nobody else reads the files */
 	err = err ? err : ports_check(o, e);
 	err = err ? err : sockets_open(u, e);
 	err = err ? err : signals_open(u, e);
