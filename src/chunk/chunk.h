@@ -288,6 +288,17 @@ void chunk_sealer_close(struct chunk_sealer *sealer);
 int recording_lock(const char *dir, const struct chunk_owner *owner, struct recording_hold *hold,
 		   struct error *e);
 
+/* The same for a directory that is open; `dir` is used in messages. Borrows the descriptor. */
+int recording_lock_opened(const char *dir, int fd, struct recording_hold *hold, struct error *e);
+
+/*
+ * Opens the directory `name` in another one, which its owner writes, and makes it if it is
+ * missing. Follows no link: -ENOTDIR or -ELOOP; -EPERM if it is not of `owner` (NULL: the effective
+ * user). Returns a descriptor or a negative errno.
+ */
+int recording_make_at(int parent, const char *name, const struct chunk_owner *owner,
+		      struct error *e);
+
 /* Closes both descriptors and sets them to -1. Each may be -1 before. */
 void recording_unlock(struct recording_hold *hold);
 

@@ -237,18 +237,11 @@ static int lock_open(int dir)
 	return fd;
 }
 
-int recording_lock(const char *dir, const struct chunk_owner *owner, struct recording_hold *hold,
-		   struct error *e)
+/* Takes over the descriptor of the directory. */
+static int hold_take(const char *dir, int at, struct recording_hold *hold, struct error *e)
 {
-	int at = -1, fd, err = chunk_directory_make(AT_FDCWD, dir, owner, &at);
+	int fd = lock_open(at), err;
 
-	if (err == -EEXIST) {
-		at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		err = at < 0 ? -errno : 0;
-	}
-	if (err)
-		return error_set(e, err, "cannot make %s", dir);
-	fd = lock_open(at);
 	if (fd < 0) {
 		close(at);
 		return error_set(e, fd, "cannot open %s/" LOCK_NAME, dir);
@@ -263,6 +256,46 @@ int recording_lock(const char *dir, const struct chunk_owner *owner, struct reco
 	}
 	*hold = (struct recording_hold){.dir = at, .lock = fd};
 	return 0;
+}
+
+int recording_lock(const char *dir, const struct chunk_owner *owner, struct recording_hold *hold,
+		   struct error *e)
+{
+	int at = -1, err = chunk_directory_make(AT_FDCWD, dir, owner, &at);
+
+	if (err == -EEXIST) {
+		at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		err = at < 0 ? -errno : 0;
+	}
+	return err ? error_set(e, err, "cannot make %s", dir) : hold_take(dir, at, hold, e);
+}
+
+int recording_lock_opened(const char *dir, int fd, struct recording_hold *hold, struct error *e)
+{
+	int at = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return at < 0 ? error_set(e, errno, "cannot open %s", dir) : hold_take(dir, at, hold, e);
+}
+
+int recording_make_at(int parent, const char *name, const struct chunk_owner *owner,
+		      struct error *e)
+{
+	struct stat st = {.st_uid = owner ? owner->uid : geteuid()};
+	uid_t uid = st.st_uid;
+	int fd = -1, err = chunk_directory_make(parent, name, owner, &fd);
+
+	if (err == -EEXIST) {
+		fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		err = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
+	}
+	if (err)
+		err = error_set(e, err, "cannot make %s", name);
+	else if (st.st_uid != uid)
+		err = error_say(e, EPERM, "%s is of user %u: only user %u may own it", name,
+				st.st_uid, uid);
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
 }
 
 void recording_unlock(struct recording_hold *hold)

@@ -345,7 +345,9 @@ void recorder_wait(struct recorder *r, u64 at_most_ns)
 
 static int directory_open(struct recorder *r, struct error *e)
 {
-	int err = recording_lock(r->options.dir, r->owner, &r->hold, e);
+	const struct recorder_options *o = &r->options;
+	int err = o->dir_fd ? recording_lock_opened(o->dir, *o->dir_fd, &r->hold, e)
+			    : recording_lock(o->dir, r->owner, &r->hold, e);
 
 	if (err == -EBUSY)
 		error_hint(e, "stop that recorder, or choose another directory with -o");

@@ -20,6 +20,7 @@ struct recorder;
 
 struct recorder_options {
 	const char *dir;
+	const int *dir_fd; /* the directory, which is open; then `dir` is only told. NULL: none */
 	bool settle; /* dir comes from default_dir_begin(): rename it when the recording begins */
 	bool host;
 	const pid_t *pids; /* borrowed, as are all pointers here */

@@ -70,6 +70,21 @@ static int host_record(struct part_context *c, struct recorder *r, struct error 
 	return err;
 }
 
+/* Others than root write the directory, so its entries are not reached by their paths. */
+static int chunks_open(const struct part_context *c, struct recorder **r,
+		       const struct recorder_options *options, struct error *e)
+{
+	struct recorder_options o = *options;
+	int fd = recording_make_at(c->dir, CHUNKS_DIR, owner_find(), e), err;
+
+	if (fd < 0)
+		return fd;
+	o.dir_fd = &fd;
+	err = recorder_open(r, &o, e);
+	close(fd);
+	return err;
+}
+
 int part_capture(struct part_context *c, struct error *e)
 {
 	char dir[PATH_MAX];
@@ -88,7 +103,7 @@ int part_capture(struct part_context *c, struct error *e)
 	atomic_store(&c->board->capture.chunks, 0);
 	if (c->owned)
 		owner_set(&c->login.owner);
-	err = recorder_open(&recorder, &options, e);
+	err = chunks_open(c, &recorder, &options, e);
 	if (!err)
 		err = host_record(c, recorder, e);
 	else if (err == -EACCES || geteuid() != 0)

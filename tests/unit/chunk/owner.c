@@ -183,6 +183,40 @@ TEST(the_lock_is_no_link)
 	CHECK_EQ(recording_lock(dir, NULL, &lock, NULL), -ELOOP);
 }
 
+/* In a directory that another user writes, any entry may be anything. */
+TEST(a_recording_in_the_directory_of_another_user)
+{
+	const struct chunk_owner owner = {SOMEBODY, SOMEBODY};
+	char inside[4096], elsewhere[4096];
+	struct recording_hold hold, second;
+	struct error e = {0};
+	int parent, fd;
+
+	if (geteuid() != 0)
+		SKIP("only root may make files of others");
+	snprintf(inside, sizeof(inside), "%s", make_directory());
+	snprintf(elsewhere, sizeof(elsewhere), "%s", make_directory());
+	parent = open(inside, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CHECK_EQ(symlink(elsewhere, make_path(inside, "chunks")), 0);
+	CHECK(recording_make_at(parent, "chunks", &owner, NULL) < 0);
+	CHECK_EQ(rmdir(elsewhere), 0); /* it is still empty */
+	CHECK_EQ(unlink(make_path(inside, "chunks")), 0);
+	CHECK_EQ(mkdir(make_path(inside, "chunks"), 0700), 0);
+	CHECK_EQ(recording_make_at(parent, "chunks", &owner, &e), -EPERM);
+	CHECK_EQ(rmdir(make_path(inside, "chunks")), 0);
+	for (int again = 0; again < 2; again++) {
+		fd = recording_make_at(parent, "chunks", &owner, NULL);
+		CHECK(fd >= 0);
+		CHECK_EQ(status_of(make_path(inside, "chunks")).st_uid, SOMEBODY);
+		CHECK_EQ(recording_lock_opened("chunks", fd, &hold, NULL), 0);
+		CHECK_EQ(recording_lock_opened("chunks", fd, &second, NULL), -EBUSY);
+		CHECK_EQ(status_of(make_path(inside, "chunks/.lock")).st_uid, SOMEBODY);
+		recording_unlock(&hold);
+		close(fd);
+	}
+	close(parent);
+}
+
 /* A file that cannot be compressed is kept unchanged. */
 TEST(a_stream_that_cannot_be_compressed)
 {
