@@ -31,3 +31,15 @@ void board_text(char *to, const char *from, size_t bytes)
 	memcpy(to, from, bytes);
 	to[bytes - 1] = '\0';
 }
+
+void board_addresses(struct serve_addresses *to, const struct board *board)
+{
+	const struct serve_addresses *from = &board->serve.addresses;
+
+	board_text(to->http, from->http, sizeof(to->http));
+	board_text(to->otlp_http, from->otlp_http, sizeof(to->otlp_http));
+	board_text(to->otlp_grpc, from->otlp_grpc, sizeof(to->otlp_grpc));
+	board_text(to->zipkin, from->zipkin, sizeof(to->zipkin));
+	board_text(to->jaeger, from->jaeger, sizeof(to->jaeger));
+	to->is_remote = from->is_remote;
+}

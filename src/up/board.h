@@ -81,7 +81,12 @@ const char *part_name(enum up_part part);
 /* "off", "starting", "running", "waiting" */
 const char *part_state_name(unsigned int state);
 
-/* Copies a text of the board, which a part may be writing. */
+/*
+ * Copies a text of the board, which any part may be writing, and which may have no end. No other
+ * code uses such a text where it is.
+ */
 void board_text(char *to, const char *from, size_t bytes);
+/* Copies the addresses in the same way. */
+void board_addresses(struct serve_addresses *to, const struct board *board);
 
 #endif

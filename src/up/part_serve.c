@@ -66,7 +66,7 @@ int part_serve(struct part_context *c, struct error *e)
 {
 	const struct serve_more more = {state_of, parts_write, c->board};
 	struct serve_options options = c->options->serve;
-	struct serve_addresses addresses;
+	struct serve_addresses addresses, before;
 	struct serve *serve = NULL;
 	struct rate rate = {0};
 	int err;
@@ -76,7 +76,8 @@ int part_serve(struct part_context *c, struct error *e)
 	options.spans = dup(c->spans);
 	options.more = &more;
 	/* a port that the kernel chose stays the same */
-	serve_addresses_keep(&options, &c->board->serve.addresses);
+	board_addresses(&before, c->board);
+	serve_addresses_keep(&options, &before);
 	err = options.spans < 0 ? error_set(e, errno, "cannot serve")
 				: serve_open(&options, &serve, &addresses, e);
 	if (err == -ELIBACC) {

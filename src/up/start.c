@@ -32,7 +32,8 @@ static int rights_take(struct part_context *c, enum up_part part, pid_t parent, 
 	int err = part == PART_CAPTURE || geteuid() != 0 ? 0 : login_take(&c->login);
 
 	if (err)
-		return error_set(e, err, "cannot become user %s", c->board->user);
+		return error_set(e, err, "cannot become user %s",
+				 c->login.name ? c->login.name : "of map and serve");
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
 		return error_set(e, errno, "cannot follow the supervisor");
 	return getppid() == parent ? 0 : error_say(e, ESRCH, "the supervisor is gone");

@@ -138,12 +138,20 @@ static void processes_write(const struct board *board, struct json *j)
 	json_array_end(j);
 }
 
+static void text_write(struct json *j, const char *key, const char *text, size_t bytes)
+{
+	char copy[sizeof(((struct board *)NULL)->dir)];
+
+	board_text(copy, text, bytes);
+	json_string(j, key, copy);
+}
+
 void up_parts_write(const struct board *board, struct json *j)
 {
 	const struct board_capture *capture = &board->capture;
 	const struct board_map *map = &board->map;
 
-	json_string(j, "user", board->user);
+	text_write(j, "user", board->user, sizeof(board->user));
 	processes_write(board, j);
 	json_object_begin(j, "capture");
 	json_u64(j, "chunks", atomic_load(&capture->chunks));
@@ -191,10 +199,11 @@ static void store_write(const struct board_serve *serve, struct json *j)
 
 static void addresses_write(const struct board *board, struct json *j)
 {
-	struct serve_addresses addresses = board->serve.addresses;
+	struct serve_addresses addresses;
 	const char *option, *address;
 	unsigned int at = 0;
 
+	board_addresses(&addresses, board);
 	json_object_begin(j, "addresses");
 	while ((address = serve_addresses_next(&addresses, &at, &option)))
 		json_string(j, option, address);
@@ -206,7 +215,7 @@ void up_status_write(const struct board *board, struct json *j)
 	json_object_begin(j, NULL);
 	json_u64(j, "version", 1);
 	json_string(j, "state", up_state(board, NULL));
-	json_string(j, "dir", board->dir);
+	text_write(j, "dir", board->dir, sizeof(board->dir));
 	json_u64(j, "running_ns", age_ns(board->begun_ns));
 	addresses_write(board, j);
 	store_write(&board->serve, j);

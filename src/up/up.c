@@ -215,11 +215,13 @@ static void ready_tell(struct up *u)
 {
 	struct board *board = u->context.board;
 	enum up_part first = atomic_load(&board->serve.store_missing) ? PART_CAPTURE : PART_SERVE;
+	struct serve_addresses addresses;
 
 	if (u->ready || atomic_load(&board->parts[first].state) != PART_RUNNING)
 		return;
 	u->ready = true;
-	u->options->ready(u->options->arg, &board->serve.addresses, board->user);
+	board_addresses(&addresses, board);
+	u->options->ready(u->options->arg, &addresses, u->place.user);
 }
 
 static void parts_again(struct up *u)

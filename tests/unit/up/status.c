@@ -97,6 +97,29 @@ TEST(a_process_is_told_with_its_memory)
 	bytes_free(&text);
 }
 
+TEST(texts_without_an_end_are_cut)
+{
+	struct board *b = board_make();
+	struct bytes text = {0};
+	const struct json_sink sink = {append, &text};
+	struct json j;
+
+	memset(b->user, 'u', sizeof(b->user));
+	memset(b->dir, 'd', sizeof(b->dir));
+	memset(&b->serve.addresses, 'a', sizeof(b->serve.addresses) - 1);
+	memset(b->serve.error, 'e', sizeof(b->serve.error));
+	memset(b->parts[PART_MAP].why, 'w', sizeof(b->parts[PART_MAP].why));
+	json_init(&j, &sink);
+	up_status_write(b, &j);
+	CHECK_EQ(json_end(&j), 0);
+	bytes_put_u8(&text, 0);
+	CHECK(strstr((char *)text.data, "uuu\",") != NULL);
+	CHECK(strstr((char *)text.data, "ddd\",") != NULL);
+	CHECK(strstr((char *)text.data, "aaa\",\"otlp-http\":\"aaa") != NULL);
+	CHECK(text.count < 4096 + 10 * ERROR_TEXT_BYTES);
+	bytes_free(&text);
+}
+
 TEST(a_missing_store_says_so_and_is_no_lag)
 {
 	static const char document[] =
