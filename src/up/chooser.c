@@ -40,7 +40,7 @@ struct chooser {
 
 const char *chosen_name(enum chosen chosen)
 {
-	static const char *const names[] = {"", "error", "slow", "sample"};
+	static const char *const names[] = {"", "error", "slow", "sample", "trace"};
 
 	return names[chosen];
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the spans whose kernel spans are stored: those in error, slow ones, and one of each
- * operation in ten seconds, so that slow ones have a normal one to be held against.
+ * operation in ten seconds, so that slow ones have a normal one to be held against. Whoever asks
+ * adds the spans that ended in the same trace and chunk as one in error or a slow one.
  *
  * A span is slow if it is longer than the 99th percentile of its operation in the last ten minutes,
  * and than CHOOSER_SLOW_NS. The operation must have had CHOOSER_SEEN spans in that time. The
@@ -26,9 +27,9 @@
 
 struct chooser;
 
-enum chosen { CHOSEN_NOT, CHOSEN_ERROR, CHOSEN_SLOW, CHOSEN_SAMPLE };
+enum chosen { CHOSEN_NOT, CHOSEN_ERROR, CHOSEN_SLOW, CHOSEN_SAMPLE, CHOSEN_TRACE };
 
-/* "error", "slow", "sample"; static. */
+/* "error", "slow", "sample", "trace"; static. */
 const char *chosen_name(enum chosen chosen);
 
 struct chooser_span {

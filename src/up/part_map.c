@@ -153,6 +153,7 @@ static int chunk_hand(struct mapping *m, const struct chunk_info *info, struct p
 
 	spans_begin(&m->spans, info);
 	err = handover_take(m->handover, partial, span_take, &m->spans);
+	err = err ? err : spans_finish(&m->spans);
 	counts_tell(m);
 	/* an earlier life of this part may have sent them */
 	if (!err && end_unix_ns(info) > atomic_load(&m->board->sent_unix_ns)) {

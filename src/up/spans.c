@@ -128,7 +128,7 @@ static int events_make(struct spans *s, const struct handed_span *handed, struct
 
 /* ---- the span ---- */
 
-static int attributes_make(struct spans *s, const struct handed_span *handed, enum chosen chosen,
+static int attributes_make(struct spans *s, const struct handed_span *handed,
 			   struct received_span *to)
 {
 	const struct app_span *span = handed->span;
@@ -153,8 +153,6 @@ static int attributes_make(struct spans *s, const struct handed_span *handed, en
 		list_text(&list, "fathom.begin", "soft");
 	if (handed->time.end_soft)
 		list_text(&list, "fathom.end", "soft");
-	if (chosen)
-		list_text(&list, "fathom.kernel.why", chosen_name(chosen));
 	split_add_to(&list, &handed->time.split);
 	err = kernel_rows_add(s, handed, &list);
 	to->attributes = list_view(&list);
@@ -185,18 +183,70 @@ static enum chosen choose(struct spans *s, const struct handed_span *handed,
 					   .has_children = handed->children_count > 0,
 					   .duration_ns = received_duration_ns(span)};
 
-	return s->chooser ? chooser_ask(s->chooser, &asked, s->chunk->end_ns) : CHOSEN_NOT;
+	return chooser_ask(s->chooser, &asked, s->chunk->end_ns);
 }
 
 /* Adds the kernel spans that the limits allow, the longest ones, and counts the others. */
-static int children_add(struct spans *s, const struct handed_span *handed, enum chosen chosen,
-			const struct received_span *parent)
+static int children_add(struct spans *s, const struct spans_waiting *w, enum chosen chosen)
 {
-	size_t count = chooser_grant(s->chooser, chosen, handed->children_count, s->chunk->end_ns);
+	size_t count = chooser_grant(s->chooser, chosen, w->count, s->chunk->end_ns);
+	struct received_span *span = &s->batch.data[w->at];
 
+	w->attributes[span->attributes.count++] = (struct attribute){
+		.key = "fathom.kernel.why", .type = VALUE_STRING, .string = chosen_name(chosen)};
 	s->kernel += count;
-	s->kernel_left_out += handed->children_count - count + handed->more_count;
-	return kernel_children_add(s, handed, parent, count);
+	s->kernel_left_out += w->count - count + w->more_count;
+	return kernel_children_add(s, s->children.data + w->first, count, w->at);
+}
+
+int spans_finish(struct spans *s)
+{
+	bool is_whole = false;
+	int err = 0;
+
+	for (size_t i = 0; i < s->waiting.count; i++)
+		is_whole |= s->waiting.data[i].chosen == CHOSEN_ERROR ||
+			    s->waiting.data[i].chosen == CHOSEN_SLOW;
+	for (size_t i = 0; i < s->waiting.count && !err; i++) {
+		const struct spans_waiting *w = &s->waiting.data[i];
+		enum chosen chosen = is_whole && w->chosen == CHOSEN_NOT ? CHOSEN_TRACE : w->chosen;
+
+		if (chosen && (w->count || chosen != CHOSEN_TRACE))
+			err = children_add(s, w, chosen);
+	}
+	s->waiting.count = s->children.count = 0;
+	return err;
+}
+
+/* Keeps the kernel spans of the last span of the batch until the trace is complete. */
+static int children_wait(struct spans *s, const struct handed_span *handed)
+{
+	const struct received_span *span = &s->batch.data[s->batch.count - 1];
+	const struct spans_waiting w = {.at = s->batch.count - 1,
+					.attributes = (struct attribute *)span->attributes.data,
+					.first = s->children.count,
+					.count = handed->children_count,
+					.more_count = handed->more_count,
+					.chosen = choose(s, handed, span)};
+
+	if (vec_reserve(&s->children, s->children.count + w.count))
+		return -ENOMEM;
+	if (w.count)
+		memcpy(s->children.data + w.first, handed->children,
+		       w.count * sizeof(*handed->children));
+	s->children.count += w.count;
+	return vec_push(&s->waiting, w);
+}
+
+/* Begins another trace, unless it is that of the last span of the batch. */
+static int trace_begin(struct spans *s, struct trace_id trace)
+{
+	const struct received_span *last;
+
+	if (!s->waiting.count)
+		return 0;
+	last = &s->batch.data[s->waiting.data[0].at];
+	return last->trace.high == trace.high && last->trace.low == trace.low ? 0 : spans_finish(s);
 }
 
 int spans_add_handed(struct spans *s, const struct handed_span *handed)
@@ -215,11 +265,13 @@ int spans_add_handed(struct spans *s, const struct handed_span *handed)
 				       : RECEIVED_INTERNAL,
 		.status = span->status <= RECEIVED_ERROR ? span->status : RECEIVED_UNSET,
 		.scope = &span_scope};
-	enum chosen chosen;
 	int err;
 
 	if (handed->open)
 		return 0;
+	err = trace_begin(s, to.trace);
+	if (err)
+		return err;
 	place = query_span_place(handed->partial, span, begin_ns);
 	/* one name for all of which only the context was seen: there is a list of names */
 	to.name = text_keep(s, span->name ? span->name : "context");
@@ -227,16 +279,16 @@ int spans_add_handed(struct spans *s, const struct handed_span *handed)
 	to.resource = resource_of(s, handed, place.pid ? place.pid : span->pid);
 	if (!to.name || !to.status_text || !to.resource)
 		return -ENOMEM;
-	chosen = choose(s, handed, &to);
-	err = attributes_make(s, handed, chosen, &to);
+	err = attributes_make(s, handed, &to);
 	err = err ? err : events_make(s, handed, &to);
 	err = err ? err : vec_push(&s->batch, to);
-	return err || !chosen ? err : children_add(s, handed, chosen, &to);
+	return err || !s->chooser ? err : children_wait(s, handed);
 }
 
 void spans_begin(struct spans *s, const struct chunk_info *chunk)
 {
 	s->batch.count = 0;
+	s->waiting.count = s->children.count = 0;
 	s->kernel = s->kernel_left_out = 0;
 	pool_reset(&s->pool);
 	map_free(&s->resources);
@@ -247,6 +299,8 @@ void spans_begin(struct spans *s, const struct chunk_info *chunk)
 void spans_end(struct spans *s)
 {
 	vec_free(&s->batch);
+	vec_free(&s->waiting);
+	vec_free(&s->children);
 	pool_free(&s->pool);
 	map_free(&s->resources);
 	memset(s, 0, sizeof(*s));

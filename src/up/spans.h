@@ -10,12 +10,13 @@
  *   fathom.kernel           up to 16 rows of what its threads did in the kernel, by total_ns: maps
  *                           of kind (syscall, wait, fault, io_uring, block), name, count, total_ns
  *   fathom.kernel.more_count, .more_ns    what is in no row
- *   fathom.kernel.why       its kernel spans are stored, since it is in "error", "slow", or one of
- *                           ten seconds of its operation ("sample"): up/chooser.h
+ *   fathom.kernel.why       its kernel spans are stored, since it is in "error", "slow", one of ten
+ *                           seconds of its operation ("sample"), or ended in the chunk and "trace"
+ * of one in error or a slow one: up/chooser.h
  *
- * Kernel spans stand behind their span. They have fathom.kind (the kind of a row), fathom.version,
- * fathom.time.PART_ns, thread.id, and, as `fathom trace` shows them, cause.reason, syscall, result,
- * error.type and fd.name. Their ids are those that `fathom trace` shows.
+ * Kernel spans stand behind the spans of their trace. They have fathom.kind (the kind of a row),
+ * fathom.version, fathom.time.PART_ns, thread.id, and, as `fathom trace` shows them, cause.reason,
+ * syscall, result, error.type and fd.name. Their ids are those that `fathom trace` shows.
  */
 #ifndef UP_SPANS_H
 #define UP_SPANS_H
@@ -27,25 +28,39 @@
 #include "span/received.h"
 #include "up/chooser.h"
 
+/* A span whose kernel spans wait until its trace is complete. */
+struct spans_waiting {
+	size_t at;		      /* in the batch */
+	struct attribute *attributes; /* of that span, with room for one more */
+	size_t first, count;	      /* of `children` */
+	u64 more_count;
+	enum chosen chosen;
+};
+
 /* Spans of a chunk. Start with all zero but the chooser. For one thread. */
 struct spans {
-	struct chooser *chooser;	/* borrowed; NULL: no kernel spans */
-	struct received_batch batch;	/* owned */
-	struct pool pool;		/* what it points to */
-	struct map resources;		/* pid -> struct received_resource of the pool */
-	const struct chunk_info *chunk; /* borrowed */
-	u64 kernel;			/* spans of the batch that are kernel spans */
-	u64 kernel_left_out;		/* kernel spans of chosen spans that are not in the batch */
+	struct chooser *chooser;	   /* borrowed; NULL: no kernel spans */
+	struct received_batch batch;	   /* owned */
+	struct pool pool;		   /* what it points to */
+	struct map resources;		   /* pid -> struct received_resource of the pool */
+	const struct chunk_info *chunk;	   /* borrowed */
+	VEC(struct spans_waiting) waiting; /* of one trace */
+	VEC(struct kspan) children;
+	u64 kernel;	     /* spans of the batch that are kernel spans */
+	u64 kernel_left_out; /* kernel spans of chosen spans that are not in the batch */
 };
 
 /* Forgets the spans, and begins with those of a chunk. */
 void spans_begin(struct spans *s, const struct chunk_info *chunk);
 
 /*
- * Adds a span, and its kernel spans if it is chosen; one that goes on is passed over.
- * 0 or -ENOMEM.
+ * Adds a span; one that goes on is passed over. The spans of a trace follow each other. Kernel
+ * spans of chosen ones are added behind the last of them. 0 or -ENOMEM.
  */
 int spans_add_handed(struct spans *s, const struct handed_span *handed);
+
+/* After the last span: adds the kernel spans of the last trace. 0 or -ENOMEM. */
+int spans_finish(struct spans *s);
 
 /* Whether a span of the batch is a kernel span. */
 bool spans_is_kernel(const struct received_span *span);

@@ -72,10 +72,9 @@ void split_add_to(struct list *list, const struct split *split);
 int kernel_rows_add(struct spans *s, const struct handed_span *handed, struct list *to);
 
 /*
- * Adds the `count` longest kernel spans of a span to the batch, as its children or as those of a
- * call that is added, too. 0 or -ENOMEM.
+ * Adds kernel spans of the span at `at` of the batch, as its children or as those of a call that is
+ * added, too. 0 or -ENOMEM.
  */
-int kernel_children_add(struct spans *s, const struct handed_span *handed,
-			const struct received_span *parent, size_t count);
+int kernel_children_add(struct spans *s, const struct kspan *children, size_t count, size_t at);
 
 #endif

@@ -248,15 +248,15 @@ static int child_add(struct spans *s, const struct received_span *parent,
 	return err ? err : vec_push(&s->batch, to);
 }
 
-int kernel_children_add(struct spans *s, const struct handed_span *handed,
-			const struct received_span *parent, size_t count)
+int kernel_children_add(struct spans *s, const struct kspan *children, size_t count, size_t at)
 {
 	const char *boot = s->chunk->boot_id;
-	struct parents parents = {.boot = hash_bytes(boot, strlen(boot)), .span = parent->span_id};
-	int err = calls_collect(&parents, handed->children, count);
+	const struct received_span parent = s->batch.data[at]; /* the batch grows */
+	struct parents parents = {.boot = hash_bytes(boot, strlen(boot)), .span = parent.span_id};
+	int err = calls_collect(&parents, children, count);
 
 	for (size_t i = 0; i < count && !err; i++)
-		err = child_add(s, parent, &parents, &handed->children[i]);
+		err = child_add(s, &parent, &parents, &children[i]);
 	map_free(&parents.calls);
 	return err;
 }

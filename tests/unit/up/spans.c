@@ -234,6 +234,7 @@ TEST(kernel_spans_of_a_span_in_error_stand_behind_it)
 	handed.more_count = 4;
 	spans_begin(&spans, &chunk);
 	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	CHECK_EQ(spans_finish(&spans), 0);
 	CHECK_EQ(spans.batch.count, 4);
 	CHECK_EQ(spans.kernel, 3);
 	CHECK_EQ(spans.kernel_left_out, 4);
@@ -276,13 +277,57 @@ TEST(ids_of_kernel_spans_do_not_depend_on_the_batch)
 	handed.children_count = 3;
 	spans_begin(&spans, &chunk);
 	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	CHECK_EQ(spans_finish(&spans), 0);
 	id = spans.batch.data[3].span_id;
 	handed.children = &children[2];
 	handed.children_count = 1;
 	spans_begin(&spans, &chunk);
 	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	CHECK_EQ(spans_finish(&spans), 0);
 	CHECK_EQ(spans.batch.count, 2);
 	CHECK(spans.batch.data[1].span_id == id);
+	chooser_free(spans.chooser);
+	spans_end(&spans);
+	partial_free(p);
+}
+
+TEST(other_spans_of_the_trace_of_one_in_error_have_theirs_too)
+{
+	struct context other = context, elsewhere = context;
+	static struct chunk_info later;
+	struct app_span spans_of[] = {
+		{.ctx = context, .begun = true, .ended = true, .name = "part"},
+		{.ctx = other, .begun = true, .ended = true, .status = 2, .name = "whole"},
+		{.ctx = elsewhere, .begun = true, .ended = true, .name = "part"}};
+	struct partial *p = partial_make();
+	struct spans spans = {.chooser = chooser_new()};
+	struct kspan children[3];
+	size_t whys = 0;
+
+	children_make(children);
+	spans_of[1].ctx.span[0]++;
+	spans_of[2].ctx.trace[0]++;
+	later = chunk;
+	later.end_ns = 5000;
+	for (size_t round = 0; round < 2; round++) { /* samples are taken in the first one */
+		spans_begin(&spans, &later);
+		for (size_t i = 0; i < 3; i++) {
+			struct handed_span handed = handed_make(&spans_of[i], p);
+
+			handed.children = children;
+			handed.children_count = 3;
+			CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+		}
+		CHECK_EQ(spans_finish(&spans), 0);
+	}
+	CHECK_EQ(spans.batch.count, 3 + 2 * 3);
+	CHECK_STR(text(&spans.batch.data[0], "fathom.kernel.why"), "trace");
+	CHECK_STR(text(&spans.batch.data[1], "fathom.kernel.why"), "error");
+	CHECK(spans.batch.data[2].parent_id == spans.batch.data[0].span_id);
+	for (size_t i = 0; i < spans.batch.count; i++)
+		whys += found(&spans.batch.data[i], "fathom.kernel.why") != NULL;
+	CHECK_EQ(whys, 2);
+	CHECK_EQ(spans.kernel, 6);
 	chooser_free(spans.chooser);
 	spans_end(&spans);
 	partial_free(p);
