@@ -81,7 +81,8 @@ static bool is_empty(int dir)
 	bool empty = entries != NULL;
 
 	while (empty && (entry = readdir(entries)))
-		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+			strcmp(entry->d_name, UP_SETTINGS) == 0;
 	if (entries)
 		closedir(entries);
 	else if (fd >= 0)
@@ -89,7 +90,8 @@ static bool is_empty(int dir)
 	return empty;
 }
 
-/* Whether nobody uses a directory: it is as empty as if it was made just now, for one user. */
+/* Whether nobody uses a directory: but for settings it is as empty as if it was made just now, for
+ * one user. */
 static bool is_unused(int dir, const struct stat *st)
 {
 	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH | S_ISVTX)) &&

@@ -7,6 +7,7 @@
 #include "recorder/privileges.h"
 
 #define UP_SOCKET ".up"
+#define UP_SETTINGS "fathom.conf" /* stays that of who wrote it */
 
 struct place {
 	int dir;  /* -1: closed */

@@ -87,6 +87,15 @@ TEST(an_empty_directory_becomes_the_users)
 	CHECK_EQ(status_of(at("empty")).st_uid, SOMEBODY);
 }
 
+TEST(a_directory_with_settings_alone_becomes_the_users_and_they_do_not)
+{
+	CHECK_EQ(mkdir(at("settings"), 0755), 0);
+	file_write(at("settings/" UP_SETTINGS));
+	CHECK_EQ(opened(at("settings"), NULL), 0);
+	CHECK_EQ(status_of(at("settings")).st_uid, SOMEBODY);
+	CHECK_EQ(status_of(at("settings/" UP_SETTINGS)).st_uid, 0);
+}
+
 TEST(a_directory_in_use_stays_roots)
 {
 	struct error e = {0};
