@@ -61,6 +61,31 @@ static int kernel_append(struct store *s, const struct received_span *span, cons
 	return 0;
 }
 
+static int row_append(struct store *s, const struct received_span *span, const struct told *told,
+		      struct error *e)
+{
+	int err = texts_add(s, span, e);
+
+	err = err ? err : appending_add(&s->appending, span, told, e);
+	if (!err) {
+		span_count(s, span);
+		s->spans++;
+	}
+	return err;
+}
+
+/* The span itself is received, and is what counts: its context is in no list and no sum. */
+static int context_append(struct store *s, const struct received_span *span,
+			  const struct told *told, struct error *e)
+{
+	int err = row_append(s, span, told, e);
+
+	s->fates.data[s->fates.count - 1] = STORE_CONTEXT;
+	if (!err && told->version && known_version_put(&s->known, span, told, 0))
+		return out_of_memory(e);
+	return err;
+}
+
 int span_append(struct store *s, const struct received_span *span, struct error *e)
 {
 	static const uint8_t fates[] = {[KNOWN_NEW] = STORE_ADDED,
@@ -82,13 +107,10 @@ int span_append(struct store *s, const struct received_span *span, struct error 
 		__atomic_fetch_add(&s->repeats, 1, __ATOMIC_RELAXED);
 		return 0;
 	}
+	if (told.is_context)
+		return context_append(s, span, &told, e);
 	err = operation_add(s, span, &operation, e);
-	err = err ? err : texts_add(s, span, e);
-	err = err ? err : appending_add(&s->appending, span, &told, e);
-	if (!err) {
-		span_count(s, span);
-		s->spans++;
-	}
+	err = err ? err : row_append(s, span, &told, e);
 	if (err || answer == KNOWN_UNSURE)
 		return err;
 	err = sums_update(s, span, &told, operation, answer == KNOWN_REPLACE ? &old : NULL);
@@ -150,7 +172,7 @@ static int known_take(void *arg, const struct row *row)
 					   .status = row_small(row, 8),
 					   .shared = row_small(row, 9),
 					   .resource = &resource};
-	struct told told = {.version = row_number(row, 10)};
+	struct told told = {.version = row_number(row, 10), .is_context = row_small(row, 11)};
 	struct known_version old;
 	uint64_t number = 0;
 
@@ -160,24 +182,26 @@ static int known_take(void *arg, const struct row *row)
 	if (err < 0 || err == KNOWN_REPEAT || !told.version)
 		return err < 0 ? err : 0;
 	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
-		told.time.ns[i] = (s64)row_number(row, 11 + i);
+		told.time.ns[i] = (s64)row_number(row, 12 + i);
 		told.measured |= told.time.ns[i] != 0;
 	}
 	number = operation_find(k->store, row_stored(row, 5), row_stored(row, 6), span.kind);
-	return number ? known_version_put(&k->store->known, &span, &told, number) : 0;
+	return number || told.is_context ? known_version_put(&k->store->known, &span, &told, number)
+					 : 0;
 }
 
 #define P(part, value, what) ", " #part "_ns"
 int known_load(struct store *s, struct error *e)
 {
 	struct knowing knowing = {.store = s};
-	const struct row_taker taker = {known_take, &knowing, 11 + SPLIT_PARTS_COUNT};
+	const struct row_taker taker = {known_take, &knowing, 12 + SPLIT_PARTS_COUNT};
 	struct statement ask = {0};
 	int err;
 
 	statement_add(&ask,
 		      "SELECT trace, span, parent, begin_ns, duration_ns, service, name, kind,"
-		      " status, contains(rest, '\"shared\":1')::UTINYINT, version" SPLIT_PARTS(
+		      " status, contains(rest, '\"shared\":1')::UTINYINT, version,"
+		      " contains(attributes, '\"fathom.kind\":\"context\"')::UTINYINT" SPLIT_PARTS(
 			      P) " FROM spans WHERE rowid + ? >= (SELECT count(*) FROM spans)");
 	statement_bind_number(&ask, KNOWN_ROWS);
 	err = statement_run(&s->db, s->writer, &ask, &taker, e);

@@ -33,6 +33,17 @@ static uint64_t key_of(struct trace_id trace, uint64_t span_id, bool shared)
 	return hash_pair(hash_pair(trace.high, trace.low), span_id ^ (shared ? UINT64_MAX : 0));
 }
 
+/*
+ * A context is no version of the received span with its ids, and no parent: the received span is.
+ * So it has a key of its own.
+ */
+static uint64_t key_told(const struct received_span *span, const struct told *told)
+{
+	uint64_t key = key_of(span->trace, span->span_id, span->shared);
+
+	return told->is_context ? hash_pair(key, 1) : key;
+}
+
 /* The other half of a shared span, or the parent. */
 static uint64_t key_of_parent(const struct received_span *span)
 {
@@ -182,7 +193,7 @@ static int span_note(struct known *k, const struct received_span *span, uint64_t
 int known_ask(struct known *k, const struct received_span *span, const struct told *told,
 	      struct known_version *old)
 {
-	uint64_t key = key_of(span->trace, span->span_id, span->shared);
+	uint64_t key = key_told(span, told);
 	uint16_t service = service_number(k, span->resource->service), was;
 	uint64_t id = id_of(key, mark_of(span, told, service));
 	const struct known_version *version = told->version ? version_find(k, key) : NULL;
@@ -196,14 +207,14 @@ int known_ask(struct known *k, const struct received_span *span, const struct to
 	}
 	if (known_find(k, id, UINT64_MAX, &was))
 		return told->version ? KNOWN_UNSURE : KNOWN_REPEAT;
-	err = span_note(k, span, id, service);
+	err = told->is_context ? id_add(&k->fresh, id, service) : span_note(k, span, id, service);
 	return err ? err : KNOWN_NEW;
 }
 
 int known_version_put(struct known *k, const struct received_span *span, const struct told *told,
 		      uint64_t operation)
 {
-	uint64_t key = key_of(span->trace, span->span_id, span->shared);
+	uint64_t key = key_told(span, told);
 	struct known_version *version = map_get(&k->fresh_versions, key);
 
 	if (!version) {

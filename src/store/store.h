@@ -67,7 +67,8 @@ uint64_t store_position(const struct store *s);
  * Appends spans, which become visible and durable with the next commit. A span that repeats one of
  * the last 15 minutes is passed over. One with the attribute `fathom.version` (an integer above 0)
  * replaces the span with the same ids and a lower version: answers show the highest, and sums count
- * one.
+ * one. One whose attribute `fathom.kind` is "context" tells of a span that somebody else sends: it
+ * is found with its trace, and is no operation, no parent, and in no sum.
  */
 int store_append(struct store *s, const struct received_batch *batch, struct error *e);
 
@@ -77,6 +78,7 @@ enum store_fate {
 	STORE_FOLLOWS,	/* the same, but it is not known what the sums had: they stay as they are */
 	STORE_REPEATS,	/* it was passed over */
 	STORE_KERNEL,	/* it is a kernel span, which no list and no sum has */
+	STORE_CONTEXT,	/* of a span, only the context was seen: it is in no list and no sum */
 };
 
 /* Each span of the last store_append(), in their order, as enum store_fate. */

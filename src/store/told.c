@@ -25,6 +25,12 @@ static void part_take(struct told *told, const char *name, int64_t ns)
 	}
 }
 
+static void kind_take(struct told *told, const char *kind)
+{
+	told->is_context = strcmp(kind, "context") == 0;
+	told->kernel = !told->is_context;
+}
+
 struct told told_of(const struct received_span *span)
 {
 	struct told told = {0};
@@ -36,7 +42,7 @@ struct told told_of(const struct received_span *span)
 		if (strncmp(a->key, PREFIX, strlen(PREFIX)) != 0)
 			continue;
 		if (a->type == VALUE_STRING && strcmp(name, "kind") == 0)
-			told.kernel = strcmp(a->string, "context") != 0;
+			kind_take(&told, a->string);
 		if (a->type != VALUE_INTEGER)
 			continue;
 		if (strncmp(name, TIME, strlen(TIME)) == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The attributes of a received span that fathom gave it: its split and its version. */
+/* The attributes of a span that fathom gave it: its split, its version, and whether it is a
+ * context. */
 #ifndef STORE_TOLD_H
 #define STORE_TOLD_H
 
@@ -9,6 +10,7 @@ struct told {
 	uint64_t version;  /* `fathom.version`; 0: the span has none */
 	bool measured;	   /* there is a part of the split */
 	bool kernel;	   /* `fathom.kind` is that of a kernel span: a call, a wait and the like */
+	bool is_context;   /* `fathom.kind` is "context": of the span, only its context was seen */
 	struct split time; /* `fathom.time.PART_ns`; other parts are 0 */
 };
 

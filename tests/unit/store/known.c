@@ -190,6 +190,69 @@ TEST(the_halves_of_a_shared_span_are_a_call)
 	drop(s);
 }
 
+/* Of span 1 of shop, a span that was received, only the context was seen, too. */
+static struct received_span context_of(uint64_t trace, int64_t version,
+				       struct attribute attributes[3])
+{
+	static const struct received_resource worker = {.service = "worker"};
+	struct received_span span = make(trace, 1, "context");
+
+	attributes[0] = (struct attribute){
+		.key = "fathom.version", .type = VALUE_INTEGER, .integer = version};
+	attributes[1] =
+		(struct attribute){.key = "fathom.kind", .type = VALUE_STRING, .string = "context"};
+	attributes[2] = (struct attribute){
+		.key = "fathom.time.lock_ns", .type = VALUE_INTEGER, .integer = 5};
+	span.kind = RECEIVED_INTERNAL;
+	span.attributes = (struct received_list){attributes, 3, 0};
+	span.resource = &worker;
+	return span;
+}
+
+static void context_append(struct store *s, uint64_t trace, int64_t version, enum store_fate fate)
+{
+	struct attribute attributes[3];
+	struct received_span context = context_of(trace, version, attributes);
+
+	append(s, &context, 1);
+	CHECK_EQ(store_fates(s)[0], fate);
+}
+
+static void contexts_check(struct store *s)
+{
+	struct store_operations list = {0};
+
+	sums_are(s, 4, 40, 10);
+	edge_is(s, "shop", "bank", 2);
+	CHECK_EQ(store_list(s, NULL, &pool, &list, NULL), 0);
+	CHECK_EQ(list.count, 2);
+	vec_free(&list);
+	CHECK_EQ(found(s, 1), 3);
+	CHECK_EQ(found(s, 2), 3);
+}
+
+TEST(a_context_is_no_span_of_its_own)
+{
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(1, 1, "a"), called(1), make(2, 1, "a"), called(2)};
+
+	context_append(s, 1, 1, STORE_CONTEXT); /* before the span, and behind it */
+	append(s, spans, 4);
+	CHECK_EQ(store_fates(s)[0], STORE_ADDED);
+	commit(s, 1);
+	context_append(s, 2, 1, STORE_CONTEXT);
+	context_append(s, 2, 2, STORE_CONTEXT);
+	context_append(s, 2, 1, STORE_REPEATS);
+	commit(s, 2);
+	contexts_check(s);
+	store_close(s);
+	s = reopen();
+	context_append(s, 2, 2, STORE_REPEATS);
+	commit(s, 3);
+	contexts_check(s);
+	drop(s);
+}
+
 /* Many more ids than a set begins with. */
 TEST(many_spans_are_told_apart)
 {
