@@ -250,7 +250,7 @@ static int traces_find(struct query *q, const struct store_marks *marks,
 
 	for (size_t i = 0; i < marks->count && !err; i++)
 		err = vec_push(&ids, marks->data[i].id);
-	err = err ? err : store_find(q->source->store, &ids, q->pool, batch, q->e);
+	err = err ? err : traces_joined(q, &ids, batch);
 	vec_free(&ids);
 	return err;
 }
