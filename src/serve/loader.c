@@ -23,6 +23,7 @@
 #define COMMIT_BYTES ((size_t)64 << 20) /* of texts; DuckDB keeps them in memory until then */
 #define RETRY_NS 1000000000u
 #define END_NS 2000000000u
+#define RETAIN_NS 10000000000u
 #define ATTEMPTS 5		     /* with the same entries, before the way changes */
 #define POOL_BYTES ((size_t)1 << 30) /* of one request */
 
@@ -44,7 +45,7 @@ struct loader {
 	unsigned int failures;
 	uint64_t alone_until; /* entries before this position are committed alone */
 	bool refusing;	      /* the next entry is passed over */
-	char told[ERROR_TEXT_BYTES];
+	char told[ERROR_TEXT_BYTES], told_lost[ERROR_TEXT_BYTES];
 	struct pool pool;
 	struct bytes body;
 	struct received_batch batch;
@@ -125,6 +126,17 @@ static int entry_refuse(struct loader *l, const struct log_entry *entry, struct 
 	return 0;
 }
 
+/* The store works. */
+static void failure_forget(struct loader *l)
+{
+	if (!*l->told)
+		return;
+	l->told[0] = '\0';
+	pthread_mutex_lock(&l->counts->lock);
+	l->counts->store_error[0] = '\0';
+	pthread_mutex_unlock(&l->counts->lock);
+}
+
 static int batch_commit(struct loader *l, struct error *e)
 {
 	int err;
@@ -138,12 +150,7 @@ static int batch_commit(struct loader *l, struct error *e)
 	settled_tell(l, true);
 	l->spans = l->begun_ns = 0;
 	log_trim(l->options.log, l->position, NULL);
-	if (*l->told) {
-		l->told[0] = '\0';
-		pthread_mutex_lock(&l->counts->lock);
-		l->counts->store_error[0] = '\0';
-		pthread_mutex_unlock(&l->counts->lock);
-	}
+	failure_forget(l);
 	return 0;
 }
 
@@ -207,6 +214,11 @@ static int step(struct loader *l, bool last, struct error *e)
 	err = err ? err : log_read(l, e);
 	if (!err && (last || (l->begun_ns && clock_now_ns() - l->begun_ns >= COMMIT_NS)))
 		err = batch_commit(l, e);
+	if (err || l->begun_ns)
+		return err;
+	err = store_retain(l->store, e);
+	if (!err)
+		failure_forget(l);
 	return err;
 }
 
@@ -221,6 +233,18 @@ static void failure_tell(struct loader *l, const char *text)
 	pthread_mutex_unlock(&l->counts->lock);
 	if (l->options.warn)
 		l->options.warn(text);
+}
+
+/* Tells that a file is left out, once for each reason. */
+static void loss_tell(struct loader *l)
+{
+	const char *why = store_lost_why(l->store);
+
+	if (strcmp(l->told_lost, why) == 0)
+		return;
+	snprintf(l->told_lost, sizeof(l->told_lost), "%s", why);
+	if (*why && l->options.warn)
+		l->options.warn(why);
 }
 
 /* Bytes that are free on the disk; all, if that is not known. */
@@ -293,7 +317,7 @@ static void start_over(struct loader *l, const struct error *e)
 	l->reader = NULL;
 }
 
-/* Waits until more is synced, or, if that is earlier, for a time. True when it is to end. */
+/* Waits until more is synced, but no longer than that. True when it is to end. */
 static bool rest(struct loader *l, uint64_t time_ns)
 {
 	struct timespec until;
@@ -304,9 +328,7 @@ static bool rest(struct loader *l, uint64_t time_ns)
 	until.tv_nsec = (long)(end_ns % 1000000000u);
 	pthread_mutex_lock(&l->lock);
 	while (!l->woken && !l->stopping) {
-		if (!time_ns)
-			pthread_cond_wait(&l->wake, &l->lock);
-		else if (pthread_cond_timedwait(&l->wake, &l->lock, &until) == ETIMEDOUT)
+		if (pthread_cond_timedwait(&l->wake, &l->lock, &until) == ETIMEDOUT)
 			break;
 	}
 	l->woken = false;
@@ -326,13 +348,14 @@ static void *loader_run(void *arg)
 
 		if (err)
 			start_over(l, &e);
+		loss_tell(l);
 		room_check(l);
 		if (last)
 			break;
 		last = rest(l, err				  ? RETRY_NS
 			       : l->begun_ns			  ? COMMIT_NS
 			       : atomic_load(&l->counts->is_full) ? RETRY_NS
-								  : 0);
+								  : RETAIN_NS);
 	}
 	return NULL;
 }

@@ -73,6 +73,8 @@ static int status_answer(struct query *q)
 	json_u64(&j, "bytes", stored.bytes);
 	json_u64(&j, "files", stored.files);
 	json_u64(&j, "lost_files", stored.lost_files);
+	if (*stored.lost_why)
+		json_string(&j, "lost_why", stored.lost_why);
 	json_u64(&j, "dropped", stored.dropped);
 	json_u64(&j, "failures", atomic_load(&counts->store_failures));
 	json_u64(&j, "unlisted_spans", stored.unlisted_spans);

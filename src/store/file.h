@@ -14,7 +14,8 @@
 struct store_file {
 	uint64_t number; /* they grow; 0: spans.duckdb of an older version */
 	char *path;
-	bool is_lost;	  /* it cannot be opened */
+	bool is_lost;	  /* it is not open */
+	bool is_damaged;  /* its bytes are wrong: it is not tried again */
 	bool has_minutes; /* it is complete, and has sums of minutes */
 	/* as the table progress has them; those of the newest file are read while they change */
 	uint64_t position;   /* of the log, up to which it has spans */

@@ -128,26 +128,46 @@ static int newest_attach(struct store *s, struct store_file *f, struct error *e)
 	return err ? err : store_file_schema(f, greatest_position(s), &s->db, s->writer, e);
 }
 
-/* Whether DuckDB's words say that the bytes of a file are wrong, rather than that it is in use. */
-static bool is_damage(const char *text)
+static bool has_word(const char *text, const char *const *words, size_t count)
 {
-	static const char *const words[] = {
-		"orrupt", "not a valid DuckDB", "hecksum", "erializ", "WAL", "agic"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (strstr(text, words[i]))
 			return true;
 	}
 	return false;
 }
 
+bool files_is_damage(const char *text, const char *dir)
+{
+	static const char *const words[] = {
+		"orrupt", "not a valid DuckDB", "hecksum", "erializ", "WAL",
+		"agic",	  "enough bytes"};
+	/* the system's reasons, behind which the bytes may be right */
+	const char *const others[] = {strerrordesc_np(ENOSPC), strerrordesc_np(EDQUOT),
+				      strerrordesc_np(EACCES), strerrordesc_np(EPERM),
+				      strerrordesc_np(EMFILE), strerrordesc_np(ENFILE),
+				      strerrordesc_np(ENOMEM), strerrordesc_np(EFBIG),
+				      strerrordesc_np(EROFS),  strerrordesc_np(ENOENT)};
+	char inner[ERROR_TEXT_BYTES], *at;
+
+	/* names of files say nothing */
+	snprintf(inner, sizeof(inner), "%s", text);
+	while (*dir && (at = strstr(inner, dir))) {
+		const char *end = at + strlen(dir);
+
+		end += strcspn(end, "\"' :\n");
+		memmove(at, end, strlen(end) + 1);
+	}
+	return !has_word(inner, others, sizeof(others) / sizeof(*others)) &&
+	       has_word(inner, words, sizeof(words) / sizeof(*words));
+}
+
 static void loss_tell(struct store *s, struct store_file *f, const char *why)
 {
-	if (f->is_lost)
-		return;
 	f->is_lost = true;
-	__atomic_fetch_add(&s->lost_files, 1, __ATOMIC_RELAXED);
-	snprintf(s->lost_why, sizeof(s->lost_why), "%.200s is left out: %.200s", f->path, why);
+	f->is_damaged = files_is_damage(why, s->dir);
+	snprintf(s->lost_why, sizeof(s->lost_why), "%.200s is left out%s: %.600s", f->path,
+		 f->is_damaged ? "" : " until it can be opened", why);
 }
 
 static int older_attach(struct store *s)
@@ -155,13 +175,19 @@ static int older_attach(struct store *s)
 	for (size_t i = 0; i + 1 < s->files.count; i++) {
 		struct store_file *f = &s->files.data[i];
 		struct error e = {0};
-		int err = f->is_lost ? 0 : old_attach(s, f, &e);
+		int err;
 
-		err = err || f->is_lost ? err : store_file_filter_load(f, &s->db, s->writer, &e);
+		if (f->is_damaged)
+			continue;
+		f->is_lost = false;
+		err = old_attach(s, f, &e);
+		err = err ? err : store_file_filter_load(f, &s->db, s->writer, &e);
 		if (err == -ENOMEM)
 			return err;
-		if (err)
-			loss_tell(s, f, e.text);
+		if (!err)
+			continue;
+		file_detach(s, f);
+		loss_tell(s, f, e.text);
 	}
 	return 0;
 }
@@ -176,13 +202,15 @@ int files_open(struct store *s, struct error *e)
 {
 	struct store_file *newest;
 	struct error why = {0};
-	int err = older_attach(s);
+	int err;
 
+	s->lost_why[0] = '\0';
+	err = older_attach(s);
 	if (err)
 		return error_set(e, err, "cannot open the store in %s", s->dir);
 	newest = &s->files.data[s->files.count - 1];
 	err = newest_attach(s, newest, &why);
-	if (err && is_damage(why.text)) {
+	if (err && files_is_damage(why.text, s->dir)) {
 		/* what it has is lost; what comes goes into the next file */
 		file_detach(s, newest);
 		loss_tell(s, newest, why.text);
@@ -262,34 +290,37 @@ static bool file_is_full(const struct store *s, uint64_t now_ns)
 	       now_ns - f->created_ns >= s->options.period_ns;
 }
 
-/* Begins the next file. After a failure the store works on, or the next commit fails. */
-static void file_turn(struct store *s)
+/* Begins the next file. After a failure to do so it is tried again in a while. */
+static int file_turn(struct store *s, struct error *e)
 {
-	struct error e = {0};
-	int err = file_end(s, &e);
+	int err = file_end(s, e);
 
 	if (!err) {
 		known_versions_forget(&s->known);
 		/* no query sees the new file before it is attached */
 		pthread_rwlock_wrlock(&s->opening);
 		err = file_push(s, s->files.data[s->files.count - 1].number + 1);
-		if (!err)
-			store_reopen_locked(s, &e);
+		if (err)
+			error_set(e, err, "cannot begin a file of the store");
+		err = err ? err : store_reopen_locked(s, e);
 		pthread_rwlock_unlock(&s->opening);
 	}
 	s->end_ns = clock_now_ns() + (err ? RETRY_NS : 0);
+	return err;
 }
 
-/* Removes the oldest file. */
-static int file_drop(struct store *s)
+/* Removes the oldest file, also after a failure, when all are closed. */
+static int file_drop(struct store *s, struct error *e)
 {
 	struct store_file f = s->files.data[0];
-	int err;
+	int err = 0;
 
 	pthread_rwlock_wrlock(&s->opening);
-	file_detach(s, &f);
+	if (s->writer)
+		file_detach(s, &f);
 	memmove(s->files.data, s->files.data + 1, --s->files.count * sizeof(f));
-	err = store_file_use(&s->files.data[s->files.count - 1], &s->db, s->writer, NULL);
+	if (s->writer)
+		err = store_file_use(&s->files.data[s->files.count - 1], &s->db, s->writer, e);
 	pthread_rwlock_unlock(&s->opening);
 	store_file_remove(&f);
 	if (!f.is_lost)
@@ -307,28 +338,32 @@ static uint64_t all_bytes(const struct store *s)
 	return bytes;
 }
 
-/* The oldest file ended when the second one began. */
+/* The oldest file ended when the next one began of which that is known. */
 static bool is_too_old(const struct store *s, uint64_t now_ns)
 {
-	uint64_t ended_ns = s->files.data[1].created_ns;
+	uint64_t ended_ns = 0;
 
+	for (size_t i = 1; i < s->files.count && !ended_ns; i++)
+		ended_ns = s->files.data[i].created_ns;
 	return s->options.keep_ns && ended_ns && now_ns > ended_ns &&
 	       now_ns - ended_ns > s->options.keep_ns;
 }
 
-void files_turn(struct store *s)
+int files_turn(struct store *s, struct error *e)
 {
 	uint64_t now_ns = now_unix_ns();
+	int err = s->writer && file_is_full(s, now_ns) ? file_turn(s, e) : 0;
 
-	if (s->writer && file_is_full(s, now_ns))
-		file_turn(s);
-	if (!s->writer || clock_now_ns() < s->retain_ns)
-		return;
+	if (clock_now_ns() < s->retain_ns)
+		return err;
 	s->retain_ns = clock_now_ns() + RETAIN_NS;
 	while (s->files.count > 1) {
 		bool is_over = s->options.keep_bytes && all_bytes(s) > s->options.keep_bytes;
 
-		if ((!is_over && !is_too_old(s, now_ns)) || file_drop(s))
+		if (!is_over && !is_too_old(s, now_ns))
 			break;
+		if (file_drop(s, err ? NULL : e) && !err)
+			err = -EIO;
 	}
+	return err;
 }

@@ -22,8 +22,8 @@ struct store {
 	pthread_rwlock_t opening;
 	VEC(struct store_file) files; /* by number; spans go into the last one */
 	uint64_t end_ns, retain_ns;   /* when to look again, by the monotonic clock */
-	uint64_t lost_files, dropped_spans;
-	char lost_why[ERROR_TEXT_BYTES];
+	uint64_t dropped_spans;
+	char lost_why[ERROR_TEXT_BYTES]; /* why files are left out; "": none is */
 	/* of what is appended, until it is committed */
 	uint64_t least_ns, greatest_ns, spans, kernel;
 	duckdb_connection writer; /* NULL after store_reopen() failed */
@@ -76,11 +76,17 @@ int files_find(struct store *s, struct error *e);
 /* The same; there is one at least. */
 int files_list(struct store *s, struct error *e);
 
+/* Whether DuckDB's words about a file in the directory say that its bytes are wrong. */
+bool files_is_damage(const char *text, const char *dir);
+
 /* Attaches all files. The writer uses the last one. */
 int files_open(struct store *s, struct error *e);
 
-/* After a commit: begins the next file, and drops the oldest, if it is time. */
-void files_turn(struct store *s);
+/*
+ * Between transactions: begins the next file, and drops the oldest, if it is time. After a failure
+ * what is old goes all the same.
+ */
+int files_turn(struct store *s, struct error *e);
 
 /* Forgets the known texts, and reads the highest number again. */
 int texts_load(struct store *s, struct error *e);

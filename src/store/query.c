@@ -61,6 +61,11 @@ int store_list(struct store *s, const char *service, struct pool *pool,
 	return err;
 }
 
+const char *store_lost_why(const struct store *s)
+{
+	return s->lost_why;
+}
+
 int store_count(struct store *s, struct store_counts *out, struct error *e)
 {
 	struct store_counts counts = {0};
@@ -72,13 +77,14 @@ int store_count(struct store *s, struct store_counts *out, struct error *e)
 		const struct store_file *f = &s->files.data[i];
 
 		counts.bytes += store_file_bytes(f);
+		counts.lost_files += f->is_lost;
 		if (f->is_lost)
 			continue;
 		counts.spans += __atomic_load_n(&f->spans, __ATOMIC_RELAXED);
 		counts.kernel_spans += __atomic_load_n(&f->kernel, __ATOMIC_RELAXED);
 	}
+	memcpy(counts.lost_why, s->lost_why, sizeof(counts.lost_why));
 	asking_end(&asking);
-	counts.lost_files = __atomic_load_n(&s->lost_files, __ATOMIC_RELAXED);
 	counts.dropped = __atomic_load_n(&s->dropped_spans, __ATOMIC_RELAXED);
 	counts.unlisted_spans = __atomic_load_n(&s->unlisted_spans, __ATOMIC_RELAXED);
 	counts.repeats = __atomic_load_n(&s->repeats, __ATOMIC_RELAXED);

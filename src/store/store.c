@@ -222,8 +222,17 @@ int store_commit(struct store *s, uint64_t position, struct error *e)
 	s->begun = false;
 	file_update(&s->files.data[s->files.count - 1], &next);
 	__atomic_store_n(&s->position, position, __ATOMIC_RELEASE);
-	files_turn(s);
+	files_turn(s, NULL); /* what failed shows in store_retain() */
 	return 0;
+}
+
+int store_retain(struct store *s, struct error *e)
+{
+	int err = s->begun ? 0 : files_turn(s, e);
+
+	if (!err && !s->writer)
+		err = error_say(e, EIO, "the store is closed after a failure");
+	return err;
 }
 
 void store_abandon(struct store *s)

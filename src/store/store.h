@@ -54,7 +54,8 @@ struct store_options {
 };
 
 /*
- * Opens the store, or makes it. A file that is damaged is left out, and counted.
+ * Opens the store, or makes it. An older file that cannot be opened is left out and counted, and
+ * tried again with each store_reopen() unless it is damaged.
  * -ELIBACC if there is no such library; -EPROTONOSUPPORT if the newest file is of a newer version.
  */
 int store_open(const struct store_options *options, struct store **out, struct error *e);
@@ -93,6 +94,13 @@ size_t store_pending_bytes(const struct store *s);
  */
 int store_commit(struct store *s, uint64_t position, struct error *e);
 void store_abandon(struct store *s);
+
+/*
+ * Begins the next file and drops the oldest ones, where it is time. A commit does so, too; this is
+ * for times in which nothing comes, or nothing can be taken since the disk is full. Call it every
+ * ten seconds or so, in the thread that appends. On failure call store_reopen().
+ */
+int store_retain(struct store *s, struct error *e);
 
 /*
  * Opens the files again, without what was not committed. DuckDB needs this after a failure to
@@ -271,12 +279,16 @@ void store_sums_free(struct store_sums *sums);
 int store_edges(struct store *s, const struct store_range *range, struct pool *pool,
 		struct store_sums *out, struct error *e);
 
+/* Why a file is left out; "": none is. For the thread that appends, until it opens files again. */
+const char *store_lost_why(const struct store *s);
+
 struct store_counts {
 	uint64_t spans;
 	uint64_t kernel_spans; /* which `spans` does not have */
 	uint64_t bytes;	       /* of the files and their write-ahead logs */
 	uint64_t files;
-	uint64_t lost_files; /* that are left out, since they are damaged */
+	uint64_t lost_files;		 /* that are left out, since they cannot be opened */
+	char lost_why[ERROR_TEXT_BYTES]; /* why the last one of them is; "": there is none */
 	/* since opening: */
 	uint64_t unlisted_spans; /* whose operation is not in the lists */
 	uint64_t dropped;	 /* spans in files that were dropped */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 
+#include "store/internal.h"
 #include "tests/unit/store/spans.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -203,6 +204,75 @@ TEST(a_damaged_file_is_left_out)
 	append(s, &span, 1);
 	commit(s, 201);
 	CHECK_EQ(found(s, 200), 1);
+	close_filled(s);
+}
+
+TEST(a_file_that_cannot_be_opened_for_a_while_comes_back)
+{
+	struct store *s = open_filled();
+	char path[160], away[160];
+
+	store_close(s);
+	snprintf(path, sizeof(path), "%s/spans-000003.duckdb", dir_name);
+	snprintf(away, sizeof(away), "%s/away", dir_name);
+	CHECK_EQ(rename(path, away), 0);
+	CHECK_EQ(symlink(path, path), 0); /* a circle */
+	s = reopen();
+	CHECK_EQ(counts(s).lost_files, 1);
+	CHECK(strstr(counts(s).lost_why, path));
+	CHECK_STR(store_lost_why(s), counts(s).lost_why);
+	CHECK_EQ(found(s, 21), 0);
+	CHECK_EQ(rename(away, path), 0);
+	CHECK_EQ(store_reopen(s, NULL), 0);
+	CHECK_EQ(counts(s).lost_files, 0);
+	CHECK_STR(store_lost_why(s), "");
+	CHECK_EQ(found(s, 21), 1);
+	close_filled(s);
+}
+
+TEST(only_what_a_file_has_is_damage)
+{
+	CHECK(files_is_damage("DuckDB: IO Error: Corrupt database file \"/a/b.duckdb\"", "/a"));
+	CHECK(!files_is_damage(
+		"DuckDB: IO Error: Cannot open file \"/Corrupt/WAL/b.duckdb\": in use",
+		"/Corrupt/WAL"));
+	CHECK(files_is_damage("DuckDB: IO Error: \"/WAL/b.duckdb\" has a wrong checksum of WAL",
+			      "/WAL"));
+	CHECK(!files_is_damage("DuckDB: IO Error: cannot write the WAL: No space left on device",
+			       "/"));
+}
+
+static void retain(struct store *s)
+{
+	struct error e = {0};
+
+	if (store_retain(s, &e))
+		CHECK_FAIL("%s", e.text);
+}
+
+TEST(a_store_to_which_nothing_comes_drops_old_files)
+{
+	struct store *s = open_filled();
+	struct received_span span = make(200, 1, "a");
+
+	append(s, &span, 1);
+	commit(s, 101);
+	store_close(s);
+	file_damage("spans-000002.duckdb"); /* nobody knows when it began */
+	store_options = (struct store_options){.dir = dir_name, .keep_ns = 1};
+	s = reopen();
+	CHECK_EQ(counts(s).files, 11);
+	retain(s);
+	CHECK_EQ(counts(s).files, 1);
+	CHECK_EQ(counts(s).lost_files, 0);
+	CHECK_EQ(found(s, 200), 1);
+	store_close(s);
+	store_options.period_ns = 1; /* the last one ends, too */
+	s = reopen();
+	retain(s);
+	CHECK_EQ(counts(s).files, 1);
+	CHECK_EQ(counts(s).spans, 0);
+	CHECK_EQ(store_position(s), 101);
 	close_filled(s);
 }
 
