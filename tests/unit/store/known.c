@@ -111,6 +111,38 @@ TEST(the_highest_version_is_shown_and_counted)
 	drop(s);
 }
 
+static size_t longer_count(struct store *s, uint64_t than_ms)
+{
+	const struct store_query query = {
+		.kind = -1, .limit = 10, .duration_from_ns = than_ms * 1000000};
+	struct store_ids ids = {0};
+	size_t count;
+
+	CHECK_EQ(store_search(s, &query, &ids, NULL), 0);
+	count = ids.count;
+	vec_free(&ids);
+	return count;
+}
+
+TEST(a_version_that_was_replaced_is_not_found)
+{
+	struct store *s = open_empty();
+	struct received_span received = make(1, 1, "a"); /* beside the versions, with their ids */
+
+	version_append(s, 1, 100);
+	commit(s, 1);
+	CHECK_EQ(longer_count(s, 50), 1);
+	version_append(s, 2, 10);
+	commit(s, 2);
+	CHECK_EQ(longer_count(s, 50), 0);
+	CHECK_EQ(longer_count(s, 10), 1);
+	received.end_ns += 200000000;
+	append(s, &received, 1);
+	commit(s, 3);
+	CHECK_EQ(longer_count(s, 50), 1);
+	drop(s);
+}
+
 TEST(a_version_that_was_abandoned_replaces_nothing)
 {
 	struct store *s = open_empty();
