@@ -132,6 +132,8 @@ static enum MHD_Result query_answer(const struct api_source *source,
 	if (status == -ENOMEM || body.failed)
 		return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 				   "the answer takes too much memory: ask for less");
+	if (status == -ETIMEDOUT)
+		return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, e.text);
 	return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, e.text);
 }
 

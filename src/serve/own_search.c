@@ -230,6 +230,8 @@ static int answer_write(struct query *q, const struct search *s, const struct st
 	for (size_t i = 0; i < marks->count; i++)
 		trace_write(&j, &marks->data[i], batch);
 	json_array_end(&j);
+	if (marks->is_partial)
+		json_bool(&j, "partial", true);
 	if (marks->count == s->query.limit) {
 		const struct store_mark *last = &marks->data[marks->count - 1];
 		char token[TOKEN_DIGITS + 1];

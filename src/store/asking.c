@@ -1,21 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all queries need: a connection, and conditions. */
+#include <errno.h>
 #include <string.h>
 
 #include "store/internal.h"
 
 int asking_begin(struct asking *a, struct store *s, struct error *e)
 {
+	int err;
+
 	*a = (struct asking){.store = s};
 	pthread_rwlock_rdlock(&s->opening);
-	return database_connect(&s->db, &a->connection, e);
+	err = database_connect(&s->db, &a->connection, e);
+	if (err)
+		return err;
+	a->budget.connection = a->connection;
+	budget_enter(&s->budget, &a->budget, s->options.query_ns);
+	return 0;
 }
 
-void asking_end(struct asking *a)
+int asking_end(struct asking *a, int err, struct error *e)
 {
-	if (a->connection)
+	if (a->connection) {
+		budget_leave(&a->store->budget, &a->budget);
 		a->store->db.api.disconnect(&a->connection);
+	}
 	pthread_rwlock_unlock(&a->store->opening);
+	if ((err != -EIO && err != -ETIMEDOUT) || !asking_is_over(a))
+		return err;
+	error_clear(e);
+	return error_say(e, ETIMEDOUT,
+			 "the query takes longer than %.3g s: ask for less, such as a shorter time",
+			 (double)a->store->options.query_ns / 1e9);
 }
 
 const char *text_keep(struct pool *pool, struct stored_text text)

@@ -66,6 +66,7 @@ enum { /* of logical types */
 	F(void, close, (duckdb_database *))                                                        \
 	F(duckdb_state, connect, (duckdb_database, duckdb_connection *))                           \
 	F(void, disconnect, (duckdb_connection *))                                                 \
+	F(void, interrupt, (duckdb_connection))                                                    \
 	F(duckdb_state, query, (duckdb_connection, const char *sql, struct duckdb_result *))       \
 	F(void, destroy_result, (struct duckdb_result *))                                          \
 	F(const char *, result_error, (struct duckdb_result *))                                    \

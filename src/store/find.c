@@ -12,6 +12,7 @@
 struct finding {
 	bool kernel; /* looks for kernel spans */
 	struct pool *pool;
+	const struct asking *asking;
 	struct received_batch *out;
 	struct map texts;	    /* struct stored_text by their numbers */
 	struct bytes_map resources; /* struct received_resource by number and service */
@@ -150,7 +151,7 @@ static int span_take(void *arg, const struct row *row)
 				     .kind = row_small(row, 7),
 				     .status = row_small(row, 8)};
 	struct seen *seen;
-	int err = place_find(f, row, &span, &seen);
+	int err = asking_is_over(f->asking) ? -ETIMEDOUT : place_find(f, row, &span, &seen);
 
 	if (err <= 0)
 		return err;
@@ -281,11 +282,12 @@ static int find(struct store *s, struct finding *finding, const struct store_ids
 	if (!ids->count)
 		return 0;
 	err = asking_begin(&asking, s, e);
+	finding->asking = &asking;
 	for (size_t i = 0; i < s->files.count && !err; i++) {
 		if (file_may_have(&s->files.data[i], ids))
 			err = file_find(finding, &asking, &s->files.data[i], ids, e);
 	}
-	asking_end(&asking);
+	err = asking_end(&asking, err, e);
 	finding_end(finding);
 	if (err)
 		out->count = before;

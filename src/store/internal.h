@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "store/append.h"
+#include "store/budget.h"
 #include "store/database.h"
 #include "store/file.h"
 #include "store/known.h"
@@ -18,6 +19,7 @@ struct store {
 	char *dir;
 	struct store_options options;
 	struct database db;
+	struct budget budget; /* of queries */
 	/* for reading: queries; for writing: store_reopen(), and changes of `files` */
 	pthread_rwlock_t opening;
 	VEC(struct store_file) files; /* by number; spans go into the last one */
@@ -49,14 +51,26 @@ struct store {
 /* store_reopen() for a caller that has `opening` for writing. */
 int store_reopen_locked(struct store *s, struct error *e);
 
-/* A connection for a query. End it, also if beginning failed. */
+/*
+ * A connection for a query, and the time that it has. End it, also if beginning failed; it must
+ * stay where it is until then.
+ */
 struct asking {
 	struct store *store;
 	duckdb_connection connection;
+	struct budget_query budget;
 };
 
 int asking_begin(struct asking *a, struct store *s, struct error *e);
-void asking_end(struct asking *a);
+
+/* Returns `err`, or -ETIMEDOUT with a cause if the query failed since its time was over. */
+int asking_end(struct asking *a, int err, struct error *e);
+
+/* Whether the time is over. */
+static inline bool asking_is_over(const struct asking *a)
+{
+	return atomic_load_explicit(&a->budget.is_over, memory_order_relaxed);
+}
 
 /* A text of a row, which borrows it. */
 static inline struct stored_text row_stored(const struct row *row, unsigned int column)

@@ -56,7 +56,7 @@ int store_list(struct store *s, const char *service, struct pool *pool,
 	text_condition(&statement, " AND service = ?", service);
 	statement_add(&statement, " ORDER BY service, name, kind");
 	err = err ? err : statement_run(&s->db, asking.connection, &statement, &taker, e);
-	asking_end(&asking);
+	err = asking_end(&asking, err, e);
 	statement_free(&statement);
 	return err;
 }
@@ -84,7 +84,7 @@ int store_count(struct store *s, struct store_counts *out, struct error *e)
 		counts.kernel_spans += __atomic_load_n(&f->kernel, __ATOMIC_RELAXED);
 	}
 	memcpy(counts.lost_why, s->lost_why, sizeof(counts.lost_why));
-	asking_end(&asking);
+	err = asking_end(&asking, err, e);
 	counts.dropped = __atomic_load_n(&s->dropped_spans, __ATOMIC_RELAXED);
 	counts.unlisted_spans = __atomic_load_n(&s->unlisted_spans, __ATOMIC_RELAXED);
 	counts.repeats = __atomic_load_n(&s->repeats, __ATOMIC_RELAXED);

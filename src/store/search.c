@@ -371,6 +371,7 @@ static int file_search(struct searching *searching, const struct asking *a,
 	const struct row_taker taker = {mark_take, searching, 2};
 	struct statement s = {0};
 	struct pool pool = {0};
+	size_t before = searching->out->count;
 	int err = search_build(&s, searching->query, &pool);
 
 	if (err)
@@ -379,8 +380,9 @@ static int file_search(struct searching *searching, const struct asking *a,
 	err = err ? err : statement_run(&a->store->db, a->connection, &s, &taker, e);
 	statement_free(&s);
 	pool_free(&pool);
-	err = err ? err : marks_settle(searching);
-	return err;
+	if (err)
+		searching->out->count = before;
+	return err ? err : marks_settle(searching);
 }
 
 static bool file_is_in(const struct store_file *f, const struct store_query *q)
@@ -418,7 +420,10 @@ int store_search_marks(struct store *s, const struct store_query *query, struct 
 		if (file_is_in(&s->files.data[i], query))
 			err = file_search(&searching, &asking, &s->files.data[i], e);
 	}
-	asking_end(&asking);
+	err = asking_end(&asking, err, e);
+	out->is_partial = err == -ETIMEDOUT; /* the cause says so all the same */
+	if (out->is_partial)
+		return 0;
 	if (err)
 		out->count = searching.before;
 	return err;
@@ -431,6 +436,8 @@ int store_search(struct store *s, const struct store_query *query, struct store_
 	size_t before = out->count;
 	int err = store_search_marks(s, query, &marks, e);
 
+	if (marks.is_partial)
+		err = -ETIMEDOUT; /* with its cause */
 	for (size_t i = 0; i < marks.count && !err; i++) {
 		err = vec_push(out, marks.data[i].id);
 		if (err)

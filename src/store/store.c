@@ -10,6 +10,7 @@
 
 #define PERIOD_NS UINT64_C(3600000000000)
 #define SPANS_MAX UINT64_C(8000000)
+#define QUERY_NS UINT64_C(2000000000)
 
 /* DuckDB reaches files in the directory alone. */
 static int dir_allow(struct store *s, struct error *e)
@@ -106,6 +107,8 @@ int store_open(const struct store_options *options, struct store **out, struct e
 		s->options.period_ns = PERIOD_NS;
 	if (!options->spans_max)
 		s->options.spans_max = SPANS_MAX;
+	if (!options->query_ns)
+		s->options.query_ns = QUERY_NS;
 	/* the directories above one that is given by its descriptor may be closed to this user */
 	s->dir = *options->dir == '/' ? strdup(options->dir) : realpath(options->dir, NULL);
 	err = s->dir ? database_open(DATABASE_ALL, options->library, &s->db, e)
@@ -113,6 +116,11 @@ int store_open(const struct store_options *options, struct store **out, struct e
 	err = err ? err : files_list(s, e);
 	err = err ? err : writer_open(s, e);
 	err = err ? err : known_load(s, e);
+	if (!err) {
+		err = budget_start(&s->budget, &s->db.api);
+		if (err)
+			error_set(e, err, "cannot open the store");
+	}
 	if (err) {
 		store_close(s);
 		return err;
@@ -125,6 +133,7 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	budget_stop(&s->budget);
 	writer_close(s);
 	database_close(&s->db);
 	pthread_rwlock_destroy(&s->opening);

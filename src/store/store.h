@@ -7,7 +7,8 @@
  * position of the log from which they came, so that each entry of the log is stored once, whenever
  * the process dies. Queries choose files by time, or by a filter of trace ids, and the oldest files
  * are dropped. One thread appends and commits. Queries are for all threads at the same time, and
- * see what was committed.
+ * see what was committed. A query that takes longer than its time fails with -ETIMEDOUT, and the
+ * cause says what to do.
  *
  *   spans-000001.duckdb, ...  the files, by their age
  *   spans.duckdb              the only file of versions up to 3: the oldest one
@@ -51,6 +52,7 @@ struct store_options {
 	uint64_t spans_max;  /* a file ends with so many spans; 0: 8 million */
 	uint64_t keep_ns;    /* a file is dropped when it ended before so long; 0: never */
 	uint64_t keep_bytes; /* the oldest files are dropped when all take more; 0: never */
+	uint64_t query_ns;   /* the time of a query; 0: 2 s */
 };
 
 /*
@@ -168,9 +170,13 @@ struct store_marks {
 	struct store_mark *data;
 	size_t count;
 	size_t capacity;
+	bool is_partial; /* the time was over before all files were searched */
 };
 
-/* The same with their places: the last one is `after` of the search that goes on. */
+/*
+ * The same with their places: the last one is `after` of the search that goes on. If the time is
+ * over, these are what was found by then.
+ */
 int store_search_marks(struct store *s, const struct store_query *query, struct store_marks *out,
 		       struct error *e);
 

@@ -9,6 +9,7 @@
 #define MINUTES_RANGE_NS UINT64_C(7200000000000) /* of which minutes are fine enough */
 
 struct summing {
+	const struct asking *asking;
 	const struct store_sums_query *query;
 	struct pool *pool;
 	struct store_sums *out;
@@ -121,10 +122,11 @@ static int part_take(struct store_sum *sum, const struct row *row)
 
 static int row_take(void *arg, const struct row *row)
 {
+	struct summing *s = arg;
 	struct store_sum *sum;
 	size_t bytes;
 	const char *buckets = row_text(row, BUCKETS, &bytes);
-	int err = group_find(arg, row, &sum);
+	int err = asking_is_over(s->asking) ? -ETIMEDOUT : group_find(s, row, &sum);
 
 	if (err || row_small(row, PART) != SUMS_DURATION)
 		return err ? err : part_take(sum, row);
@@ -198,12 +200,12 @@ static int rows_ask(struct store *s, struct summing *summing, struct error *e)
 	struct asking asking;
 	int err = asking_begin(&asking, s, e);
 
+	summing->asking = &asking;
 	for (size_t i = 0; i < s->files.count && !err; i++) {
 		if (file_is_in(&s->files.data[i], summing->query))
 			err = file_ask(summing, &asking, &s->files.data[i], e);
 	}
-	asking_end(&asking);
-	return err;
+	return asking_end(&asking, err, e);
 }
 
 static int sum_compare(const void *a, const void *b)

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "store/database.h"
+#include "store/internal.h"
 #include "tests/unit/store/spans.h"
 #include "wire/otlp.h"
 
@@ -620,6 +620,53 @@ TEST(a_file_of_version_2_goes_on)
 	CHECK_EQ(sums.count, 2);
 	store_sums_free(&sums);
 	vec_free(&list);
+	drop(s);
+}
+
+static void time_set(uint64_t query_ns)
+{
+	store_options = (struct store_options){.dir = dir_name, .query_ns = query_ns};
+}
+
+TEST(a_query_ends_when_its_time_is_over)
+{
+	struct statement slow = {0};
+	struct asking asking;
+	struct error e = {0};
+	struct store *s;
+	int err;
+
+	time_set(100000000);
+	s = open_searched();
+	statement_add(&slow, "SELECT count(*) FROM range(10000000) a, range(10000000) b"
+			     " WHERE a.range * b.range % 7 = 3");
+	err = asking_begin(&asking, s, &e);
+	err = err ? err : statement_run(&s->db, asking.connection, &slow, NULL, &e);
+	CHECK_EQ(asking_end(&asking, err, &e), -ETIMEDOUT);
+	CHECK(strstr(e.text, "longer than 0.1 s"));
+	CHECK_EQ(found(s, 1), 1);
+	statement_free(&slow);
+	time_set(0);
+	drop(s);
+}
+
+TEST(a_search_without_time_says_that_it_is_partial)
+{
+	const struct store_query query = {.kind = -1, .limit = 5};
+	struct store_marks marks = {0};
+	struct store *s;
+
+	store_close(open_searched());
+	time_set(1);
+	s = reopen();
+	for (int i = 0; i < 10000 && !marks.is_partial; i++) {
+		marks.count = 0;
+		CHECK_EQ(store_search_marks(s, &query, &marks, NULL), 0);
+	}
+	CHECK(marks.is_partial);
+	CHECK_EQ(marks.count, 0);
+	vec_free(&marks);
+	time_set(0);
 	drop(s);
 }
 
