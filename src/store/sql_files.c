@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,32 @@
 
 #define HEADERS_BYTES 12288 /* of a database, which change with each checkpoint */
 #define ATTEMPTS 10
+
+/* Signals that end a program. They wait until no copy has a name, or they would leave it. */
+static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
+
+static void ends_hold(sigset_t *before)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		sigaddset(&held, ends[i]);
+	pthread_sigmask(SIG_BLOCK, &held, before);
+}
+
+/* Whether one of them waits, so that nobody needs the copies. */
+static bool end_waits(void)
+{
+	sigset_t waiting;
+	bool any = false;
+
+	if (sigpending(&waiting))
+		return false;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		any |= sigismember(&waiting, ends[i]) == 1;
+	return any;
+}
 
 /* Copies a file; one that is not there is none. */
 static int bytes_copy(const char *from, const char *to)
@@ -29,6 +56,8 @@ static int bytes_copy(const char *from, const char *to)
 		n = sendfile(out, in, NULL, (size_t)64 << 20);
 		if (n < 0)
 			err = -errno;
+		else if (end_waits())
+			err = -EINTR;
 	}
 	if (out >= 0)
 		close(out);
@@ -147,16 +176,21 @@ static void files_attach(struct sql_files *files, const struct sql_taker *taker)
 		struct store_file f = files->files.data[i];
 		struct error e = {0};
 
-		if (one_attach(files, &f, &e) == 0) {
+		int err = one_attach(files, &f, &e);
+
+		copy_remove(files, &f); /* DuckDB has it open */
+		if (!err) {
 			files->files.data[kept++] = f;
 			continue;
 		}
 		detach(files, &f);
-		copy_remove(files, &f);
-		taker->warn(taker->arg, e.text);
+		if (!end_waits())
+			taker->warn(taker->arg, e.text);
 		store_file_free(&f);
 	}
 	files->files.count = kept;
+	if (files->copies)
+		rmdir(files->copies);
 }
 
 /* Adds the same query over each file; "@" stands for the name of the file. */
@@ -273,14 +307,18 @@ int sql_files_open(struct sql_files *files, const char *dir, const struct sql_ta
 		   struct error *e)
 {
 	struct store listed = {.dir = (char *)dir};
+	sigset_t before;
 	int err = files_find(&listed, e);
 
 	*files = (struct sql_files){0};
 	memcpy(&files->files, &listed.files, sizeof(files->files));
 	if (!err && !files->files.count)
 		err = error_say(e, ENOENT, "there are no spans in %s", dir);
+	ends_hold(&before); /* also in the threads of DuckDB, so that this one takes them */
 	err = err ? err : database_open(DATABASE_ALL, NULL, &files->db, e);
-	return err ? err : all_open(files, taker, e);
+	err = err ? err : all_open(files, taker, e);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
 }
 
 void sql_files_close(struct sql_files *files)
@@ -289,12 +327,8 @@ void sql_files_close(struct sql_files *files)
 		files->db.api.disconnect(&files->connection);
 	if (files->db.handle)
 		database_close(&files->db);
-	for (size_t i = 0; i < files->files.count; i++) {
-		copy_remove(files, &files->files.data[i]);
+	for (size_t i = 0; i < files->files.count; i++)
 		store_file_free(&files->files.data[i]);
-	}
-	if (files->copies)
-		rmdir(files->copies);
 	vec_free(&files->files);
 	free(files->copies);
 }

@@ -7,7 +7,21 @@ struct taken {
 	char text[400]; /* names and values, with a space behind each */
 	size_t bytes;
 	int warnings;
+	int copies; /* in the directory for copies, when the last row came */
 };
+
+static int copies_count(void)
+{
+	DIR *dir = opendir(getenv("TMPDIR"));
+	struct dirent *entry;
+	int count = 0;
+
+	CHECK(dir != NULL);
+	while ((entry = readdir(dir)))
+		count += strncmp(entry->d_name, "fathom-sql-", 11) == 0;
+	closedir(dir);
+	return count;
+}
 
 static int columns_take(void *arg, const char *const *names, const char *const *types, size_t count)
 {
@@ -23,6 +37,7 @@ static int row_take(void *arg, const struct sql_value *values, size_t count)
 {
 	struct taken *t = arg;
 
+	t->copies = copies_count();
 	for (size_t i = 0; i < count; i++)
 		t->bytes += (size_t)snprintf(t->text + t->bytes, sizeof(t->text) - t->bytes,
 					     "%.*s ", (int)(values[i].text ? values[i].bytes : 4),
@@ -41,8 +56,11 @@ static struct taken ask(const char *sql)
 	const struct sql_taker taker = {columns_take, row_take, warning_take, &taken};
 	struct error e = {0};
 
+	CHECK_EQ(setenv("TMPDIR", dir_name, 1), 0);
 	if (store_sql(dir_name, sql, &taker, &e))
 		CHECK_FAIL("%s", e.text);
+	CHECK_EQ(taken.copies, 0); /* a signal would have left them */
+	CHECK_EQ(copies_count(), 0);
 	return taken;
 }
 
