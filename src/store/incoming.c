@@ -209,6 +209,7 @@ int known_load(struct store *s, struct error *e)
 	bytes_free(&knowing.service);
 	if (!err)
 		known_committed(&s->known);
+	vec_free(&s->known.spans); /* a commit has far fewer */
 	return err;
 }
 #undef P

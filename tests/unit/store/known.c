@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/known.h"
+#include "store/internal.h"
 
 #include "tests/unit/store/spans.h"
 
@@ -47,6 +47,7 @@ TEST(a_repeat_is_not_stored)
 	commit(s, 2);
 	store_close(s);
 	s = reopen();
+	CHECK_EQ(s->known.spans.capacity, 0);
 	append(s, &span, 1);
 	commit(s, 3);
 	CHECK_EQ(counts(s).spans, 1);
