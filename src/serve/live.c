@@ -190,7 +190,7 @@ static void *pings_run(void *arg)
 
 	pthread_mutex_lock(&l->lock);
 	while (!l->stopping) {
-		end_ns = clock_read_ns(CLOCK_REALTIME) + PING_NS;
+		end_ns = clock_now_ns() + PING_NS;
 		until.tv_sec = (time_t)(end_ns / 1000000000u);
 		until.tv_nsec = (long)(end_ns % 1000000000u);
 		if (pthread_cond_timedwait(&l->wake, &l->lock, &until) != ETIMEDOUT)
@@ -205,11 +205,15 @@ static void *pings_run(void *arg)
 struct live *live_open(void)
 {
 	struct live *l = calloc(1, sizeof(*l));
+	pthread_condattr_t monotonic;
 
 	if (!l)
 		return NULL;
 	pthread_mutex_init(&l->lock, NULL);
-	pthread_cond_init(&l->wake, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&l->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	if (pthread_create(&l->thread, NULL, pings_run, l) == 0)
 		return l;
 	pthread_cond_destroy(&l->wake);
