@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "log/log.h"
 
 struct counts {
 	atomic_uint_fast64_t requests_accepted;
@@ -23,5 +24,12 @@ struct counts {
 	pthread_mutex_t lock;
 	char store_error[ERROR_TEXT_BYTES]; /* with the lock: why the store failed; "": it works */
 };
+
+/* Copies why the store failed. */
+void counts_store_error(struct counts *counts, char text[ERROR_TEXT_BYTES]);
+
+/* The state of a server, as serve_status() tells it, where `position` of the log is stored. */
+const char *counts_state(const struct counts *counts, const struct log_status *log,
+			 uint64_t position, bool store_failed);
 
 #endif

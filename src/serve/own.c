@@ -34,13 +34,6 @@ static void log_write(struct json *j, struct log *log, const struct counts *coun
 	json_object_end(j);
 }
 
-static void store_error_copy(struct counts *counts, char text[ERROR_TEXT_BYTES])
-{
-	pthread_mutex_lock(&counts->lock);
-	memcpy(text, counts->store_error, ERROR_TEXT_BYTES);
-	pthread_mutex_unlock(&counts->lock);
-}
-
 static int status_answer(struct query *q)
 {
 	char error[ERROR_TEXT_BYTES];
@@ -54,12 +47,8 @@ static int status_answer(struct query *q)
 	int err = store_count(q->source->store, &stored, q->e);
 	struct json j;
 
-	store_error_copy(q->source->counts, error);
-	own = log.failed		      ? "log failed"
-	      : err || *error		      ? "store failed"
-	      : atomic_load(&counts->is_full) ? "full"
-	      : synced > position	      ? "loading"
-					      : "ok";
+	counts_store_error(q->source->counts, error);
+	own = counts_state(counts, &log, position, err || *error);
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);

@@ -466,9 +466,8 @@ void serve_status(struct serve *s, struct serve_status *out)
 		out->store_spans = stored.spans;
 		out->store_bytes = stored.bytes;
 	}
-	pthread_mutex_lock(&s->counts.lock);
-	memcpy(out->store_error, s->counts.store_error, sizeof(out->store_error));
-	pthread_mutex_unlock(&s->counts.lock);
+	counts_store_error(&s->counts, out->store_error);
+	out->state = counts_state(&s->counts, &log, position, *out->store_error);
 }
 
 int serve_close(struct serve *s, struct error *e)

@@ -122,6 +122,8 @@ struct serve_status {
 	uint64_t store_spans, store_bytes;
 	uint64_t behind_bytes; /* of the log, that are not stored */
 	int log_failed;	       /* errno, 0: it works */
+	/* Static: "ok", "loading", "full" (no spans are taken), "store failed" or "log failed". */
+	const char *state;
 	char store_error[ERROR_TEXT_BYTES];
 };
 
