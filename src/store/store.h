@@ -15,11 +15,16 @@
  *
  * The tables of schema version 5; texts in JSON are described in span_text.h:
  *
- *   spans       trace, span, parent, begin_ns, duration_ns, service, name, kind, status,
- *               attributes, resource, scope, rest, version, and each part of the split: user_ns,
- * ... texts       id, text: of resources and scopes, to which spans have numbers operations
- * service, name, kind, id: once each, for lists and sums sums, sums_fresh  see span_sums.h progress
- * version of the schema, position of the log: one row
+ *   spans         trace, span, parent, begin_ns, duration_ns, service, name, kind, status,
+ *                 attributes, resource, scope, rest, version, and user_ns, ... of the split
+ *   kernel        the same of kernel spans, without the split
+ *   texts         id, text: of resources and scopes; spans have their numbers
+ *   operations    service, name, kind, id: once each, for lists and sums
+ *   sums, sums_fresh, sums_minutes
+ *                 see span_sums.h
+ *   filter        words: of the ids of traces, in a complete file (trace_filter.h)
+ *   progress      one row: version of the schema, position of the log, created_ns, least_ns and
+ *                 greatest_ns of the begins of spans, and the number of spans
  *
  * A file of version 2 gets the tables and columns that it lacks when it is opened. Its spans are in
  * no sums.

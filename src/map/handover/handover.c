@@ -112,7 +112,6 @@ static int partial_copy(struct partial *p, struct partial **out)
 	return err;
 }
 
-/* The same without the facts of files and code, which are many. */
 /* Facts of files and code, which are many: no time of a span depends on them. */
 #define EACH_FACT_ASIDE(K) K(fds) K(sockets) K(stacks) K(mappings) K(cgroups) K(devices)
 
