@@ -75,9 +75,9 @@ class Up:
         with open(SAMPLE, "rb") as sample:
             equal(self.ask("OTLP over HTTP", "/v1/traces", sample.read())[0], 200, "status")
 
-    def spans(self, trace):
+    def spans(self, trace, query=""):
         try:
-            return (self.get(f"/api/v1/traces/{trace}")[1] or {}).get("spans", [])
+            return (self.get(f"/api/v1/traces/{trace}{query}")[1] or {}).get("spans", [])
         except OSError:  # serve is being started again
             return []
 
@@ -213,7 +213,7 @@ def the_kernel_spans_of_a_span_in_error_are_stored():
               attribute(other, "fathom.time.timer_ns") >= 30_000_000]
     equal([(other["parent_id"], attribute(other, "fathom.kind")) for other in sleeps],
           [(span_id, "wait")], f"the sleep, of {kernel}")
-    without = up.get(f"/api/v1/traces/{trace}?kernel=0")[1]["spans"]
+    without = up.spans(trace, "?kernel=0")
     check(all(attribute(other, "fathom.kind") is None for other in without), f"{without}")
     names = [row["operation"] for row in
              up.get("/api/v1/operations?service=teashop")[1]["operations"]]
@@ -259,8 +259,10 @@ def a_received_span_gets_the_split_of_its_published_context():
     equal(up.ask("OTLP over HTTP", "/v1/traces", json.dumps(request), "application/json")[0], 200,
           "status")
     until(lambda: up.spans(trace)[0]["name"] == "told by its tracer", "it is joined")
-    joined = up.spans(trace)
+    joined = up.spans(trace, "?kernel=0")
     equal(len(joined), 1, f"spans {joined}")
+    waits = [span for span in up.spans(trace) if attribute(span, "fathom.kind") == "wait"]
+    check(waits and all(span["parent_id"] == span_id for span in waits), f"its waits: {waits}")
     equal(attribute(joined[0], "fathom.join"), "context", "join")
     split = [value for key, value in joined[0]["attributes"].items()
              if key.startswith("fathom.time.")]
