@@ -297,6 +297,7 @@ static int file_turn(struct store *s, struct error *e)
 
 	if (!err) {
 		known_versions_forget(&s->known);
+		pairs_forget(&s->pairs); /* operations get other numbers, too */
 		/* no query sees the new file before it is attached */
 		pthread_rwlock_wrlock(&s->opening);
 		err = file_push(s, s->files.data[s->files.count - 1].number + 1);

@@ -74,16 +74,77 @@ static int row_append(struct store *s, const struct received_span *span, const s
 	return err;
 }
 
-/* The span itself is received, and is what counts: its context is in no list and no sum. */
+/* Changes the split with which the sums have a received span. */
+static int pair_update(struct store *s, struct pair *pair, const struct told *told)
+{
+	const struct received_span span = {.begin_ns = pair->begin_ns,
+					   .end_ns = pair->begin_ns + pair->duration_ns,
+					   .status = pair->is_error ? RECEIVED_ERROR : 0};
+	int err = span_sums_add(&s->sums, &span, &pair->told, pair->operation, -1);
+
+	err = err ? err : span_sums_add(&s->sums, &span, told, pair->operation, 1);
+	pair->told = *told;
+	return err;
+}
+
+/* Gives the span in the sums the split of its context, if both are there. */
+static int pair_settle(struct store *s, struct pair *pair)
+{
+	static const struct told nothing;
+	const struct told told = pair_told(pair);
+
+	if (!pair->has_span || !pair->has_context)
+		return 0;
+	return pair_update(s, pair, pair->has_several ? &nothing : &told);
+}
+
+/* A span that the sums have without a split. */
+static int pair_span(struct store *s, const struct received_span *span, uint64_t operation)
+{
+	struct pair *pair = pairs_get(&s->pairs, span);
+
+	if (!pair)
+		return -ENOMEM;
+	if (pair->has_span) {
+		pair->has_several = true;
+		return pair_settle(s, pair);
+	}
+	pair->has_span = true;
+	pair->operation = operation;
+	pair->begin_ns = span->begin_ns;
+	pair->duration_ns = received_duration_ns(span);
+	pair->is_error = span->status == RECEIVED_ERROR;
+	return pair_settle(s, pair);
+}
+
+static int pair_context(struct store *s, const struct received_span *span, const struct told *told)
+{
+	struct pair *pair = pairs_get(&s->pairs, span);
+
+	if (!pair)
+		return -ENOMEM;
+	s->pairs.is_used = pair->has_context = true;
+	pair->context = *told;
+	return pair_settle(s, pair);
+}
+
+/*
+ * The span itself is received, and is what counts: its context is in no list and in no sum but for
+ * the split.
+ */
 static int context_append(struct store *s, const struct received_span *span,
 			  const struct told *told, struct error *e)
 {
 	int err = row_append(s, span, told, e);
 
 	s->fates.data[s->fates.count - 1] = STORE_CONTEXT;
-	if (!err && told->version && known_version_put(&s->known, span, told, 0))
-		return out_of_memory(e);
-	return err;
+	if (err)
+		return err;
+	if (told->version)
+		err = known_version_put(&s->known, span, told, 0);
+	if (!err && told->measured)
+		err = pair_context(s, span, told);
+	return err ? out_of_memory(e) : 0;
 }
 
 int span_append(struct store *s, const struct received_span *span, struct error *e)
@@ -114,6 +175,8 @@ int span_append(struct store *s, const struct received_span *span, struct error 
 	if (err || answer == KNOWN_UNSURE)
 		return err;
 	err = sums_update(s, span, &told, operation, answer == KNOWN_REPLACE ? &old : NULL);
+	if (!err && s->pairs.is_used && !told.version && !told.measured)
+		err = pair_span(s, span, operation);
 	return err ? out_of_memory(e) : 0;
 }
 

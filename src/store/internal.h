@@ -11,6 +11,7 @@
 #include "store/database.h"
 #include "store/file.h"
 #include "store/known.h"
+#include "store/pairs.h"
 #include "store/span_sums.h"
 #include "store/span_text.h"
 #include "store/store.h"
@@ -34,6 +35,7 @@ struct store {
 	uint64_t position;
 	struct span_sums sums;
 	struct known known;
+	struct pairs pairs;
 	uint64_t repeats, replaced;
 	/* numbers of those in the table, by service, name and kind */
 	struct bytes_map operations;

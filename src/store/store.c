@@ -139,6 +139,7 @@ void store_close(struct store *s)
 	pthread_rwlock_destroy(&s->opening);
 	span_sums_free(&s->sums);
 	known_free(&s->known);
+	pairs_forget(&s->pairs);
 	bytes_map_free(&s->operations);
 	bytes_map_free(&s->services);
 	bytes_map_free(&s->texts);
@@ -251,6 +252,7 @@ void store_abandon(struct store *s)
 	appending_end(&s->appending);
 	span_sums_abandoned(&s->sums);
 	known_abandoned(&s->known);
+	pairs_forget(&s->pairs); /* some have what the sums have no more */
 	pending_begin(s);
 	sql_run(&s->db, s->writer, "ROLLBACK", NULL, NULL);
 	s->begun = false;

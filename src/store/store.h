@@ -76,7 +76,8 @@ uint64_t store_position(const struct store *s);
  * the last 15 minutes is passed over. One with the attribute `fathom.version` (an integer above 0)
  * replaces the span with the same ids and a lower version: answers show the highest, and sums count
  * one. One whose attribute `fathom.kind` is "context" tells of a span that somebody else sends: it
- * is found with its trace, and is no operation, no parent, and in no sum.
+ * is found with its trace, and is no operation and no parent; its split is summed up with the span
+ * that was received.
  */
 int store_append(struct store *s, const struct received_batch *batch, struct error *e);
 

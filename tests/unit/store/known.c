@@ -254,7 +254,13 @@ static void context_append(struct store *s, uint64_t trace, int64_t version, enu
 static void contexts_check(struct store *s)
 {
 	struct store_operations list = {0};
+	struct store_sums sums = {0};
 
+	CHECK_EQ(store_sums(s, &(struct store_sums_query){.kind = -1}, &pool, &sums, NULL), 0);
+	CHECK_EQ(sums.data[0].measured, 2);
+	CHECK_EQ(sums.data[0].time.ns[SPLIT_lock], 10);
+	CHECK_EQ(sums.data[0].time.ns[SPLIT_unknown], 2 * (10000000 - 5));
+	store_sums_free(&sums);
 	sums_are(s, 4, 40, 10);
 	edge_is(s, "shop", "bank", 2);
 	CHECK_EQ(store_list(s, NULL, &pool, &list, NULL), 0);
@@ -283,6 +289,25 @@ TEST(a_context_is_no_span_of_its_own)
 	context_append(s, 2, 2, STORE_REPEATS);
 	commit(s, 3);
 	contexts_check(s);
+	drop(s);
+}
+
+/* Both sides of a call may have one id: nobody knows whose the context is. */
+TEST(a_context_of_several_spans_is_of_none)
+{
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(1, 1, "a"), make(1, 1, "a")};
+	struct store_sums sums = {0};
+
+	context_append(s, 1, 1, STORE_CONTEXT);
+	spans[1].kind = RECEIVED_CLIENT;
+	append(s, spans, 2);
+	commit(s, 1);
+	CHECK_EQ(store_sums(s, &(struct store_sums_query){.kind = -1}, &pool, &sums, NULL), 0);
+	CHECK_EQ(sums.data[0].count, 2);
+	CHECK_EQ(sums.data[0].measured, 0);
+	CHECK_EQ(sums.data[0].time.ns[SPLIT_lock], 0);
+	store_sums_free(&sums);
 	drop(s);
 }
 
