@@ -127,7 +127,11 @@ TEST(levels_of_scopes)
 	CHECK_EQ(parsed("--detail waits,nginx"), -EINVAL);
 	CHECK_EQ(parsed("--detail waits,=calls"), -EINVAL);
 	CHECK_EQ(parsed("--detail waits,0=calls"), -EINVAL);
-	CHECK_EQ(parsed("--detail waits,/a=calls"), -EINVAL);
+	CHECK_EQ(parsed("--detail waits,/a=calls,service:shop=calls,spans=calls"), 0);
+	CHECK_STR(o.detail.scopes[0].cgroup, "/a");
+	CHECK_STR(o.detail.scopes[1].service, "shop");
+	CHECK(o.detail.scopes[2].spans);
+	CHECK_EQ(parsed("--detail waits,service:=calls"), -EINVAL);
 	CHECK_EQ(parsed("--detail waits,a=calls,b=calls,c=calls,d=calls,e=calls,f=calls,g=calls,"
 			"h=calls,i=calls"),
 		 -EINVAL);
