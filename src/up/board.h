@@ -33,9 +33,10 @@ struct board_part {
 
 struct board_capture {
 	atomic_uint_fast64_t chunks, bytes, lost; /* sealed in this run of the part */
-	atomic_uint_fast64_t sealed_ns;	    /* CLOCK_MONOTONIC: when a chunk was sealed last */
-	atomic_uint_fast64_t rings_missed;  /* programs whose spans another recorder takes */
-	atomic_uint_fast64_t begun_unix_ns; /* when it began to record for the first time */
+	atomic_uint_fast64_t sealed_ns;	   /* CLOCK_MONOTONIC: when a chunk was sealed last */
+	atomic_uint_fast64_t rings_missed; /* programs whose spans another recorder takes */
+	atomic_uint_fast64_t begun_ns;	   /* CLOCK_MONOTONIC: when it recorded first; 0: not yet */
+	atomic_uint_fast64_t begun_next;   /* one more than the number of its first chunk */
 };
 
 struct board_map {
@@ -47,8 +48,8 @@ struct board_map {
 	atomic_uint_fast64_t kernel_spans, kernel_left_out;
 	atomic_uint_fast64_t late, given_up, forgotten; /* of the hand-over */
 	atomic_uint_fast64_t to_ns; /* CLOCK_MONOTONIC: end of the last chunk that was mapped */
-	/* Chunks up to this one need not be sent again: their end; 0: none. */
-	atomic_uint_fast64_t sent_unix_ns;
+	/* The number of the next chunk to send; chunks before need not be sent again. */
+	atomic_uint_fast64_t sent_next;
 };
 
 struct board_serve {

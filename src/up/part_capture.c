@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "chunk/directory.h"
 #include "recorder/owner.h"
 #include "recorder/recorder.h"
 #include "up/part.h"
@@ -46,13 +47,15 @@ static void counts_tell(struct recorder *r, struct board_capture *board)
 		     counts.lost_buffer + counts.lost_recursion + counts.lost_application);
 }
 
-static int host_record(struct part_context *c, struct recorder *r, struct error *e)
+static int host_record(struct part_context *c, struct recorder *r, u64 first, struct error *e)
 {
 	struct board_capture *board = &c->board->capture;
 	int err = 0;
 
-	if (!atomic_load(&board->begun_unix_ns))
-		atomic_store(&board->begun_unix_ns, clock_read_ns(CLOCK_REALTIME));
+	if (!atomic_load(&board->begun_next)) {
+		atomic_store(&board->begun_ns, clock_now_ns());
+		atomic_store(&board->begun_next, first + 1);
+	}
 	atomic_store(&board->sealed_ns, clock_now_ns());
 	part_runs(c, PART_CAPTURE);
 	while (!err && !asked && !recorder_is_asked_to_end(r)) {
@@ -70,9 +73,29 @@ static int host_record(struct part_context *c, struct recorder *r, struct error 
 	return err;
 }
 
+/*
+ * The number behind all sealed chunks. Chunks that a crash left open, and that the recorder is
+ * about to seal, have it or a higher one, as the first chunk of this run has.
+ */
+static u64 number_next(int dir)
+{
+	const struct recording_hold hold = {.dir = dir, .lock = -1};
+	struct chunk_names names = {0};
+	u64 next = 0;
+
+	if (chunk_names_list(CHUNKS_DIR, &hold, &names, NULL))
+		return 0;
+	for (size_t i = 0; i < names.count; i++) {
+		if (!names.names[i].open && names.names[i].seq >= next)
+			next = names.names[i].seq + 1;
+	}
+	chunk_names_free(&names);
+	return next;
+}
+
 /* Others than root write the directory, so its entries are not reached by their paths. */
 static int chunks_open(const struct part_context *c, struct recorder **r,
-		       const struct recorder_options *options, struct error *e)
+		       const struct recorder_options *options, u64 *first, struct error *e)
 {
 	struct recorder_options o = *options;
 	int fd = recording_make_at(c->dir, CHUNKS_DIR, owner_find(), e), err;
@@ -80,6 +103,7 @@ static int chunks_open(const struct part_context *c, struct recorder **r,
 	if (fd < 0)
 		return fd;
 	o.dir_fd = &fd;
+	*first = number_next(fd);
 	err = recorder_open(r, &o, e);
 	close(fd);
 	return err;
@@ -95,6 +119,7 @@ int part_capture(struct part_context *c, struct error *e)
 					   .rotate = {.time_ns = CHUNK_NS},
 					   .keep = c->options->keep};
 	struct recorder *recorder = NULL;
+	u64 first = 0;
 	int err;
 
 	if (snprintf(dir, sizeof(dir), "%s/" CHUNKS_DIR, c->options->dir) >= (int)sizeof(dir))
@@ -103,9 +128,9 @@ int part_capture(struct part_context *c, struct error *e)
 	atomic_store(&c->board->capture.chunks, 0);
 	if (c->owned)
 		owner_set(&c->login.owner);
-	err = chunks_open(c, &recorder, &options, e);
+	err = chunks_open(c, &recorder, &options, &first, e);
 	if (!err)
-		err = host_record(c, recorder, e);
+		err = host_record(c, recorder, first, e);
 	else if (err == -EACCES || geteuid() != 0)
 		err = -EPERM; /* nothing changes by itself */
 	recorder_close(recorder);

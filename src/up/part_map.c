@@ -10,18 +10,20 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "chunk/checkpoint.h"
 #include "chunk/directory.h"
 #include "map/chunk_map.h"
 #include "map/handover/handover.h"
 #include "serve/entry.h"
 #include "up/part.h"
+#include "up/progress.h"
 #include "up/sender.h"
 #include "up/spans.h"
 #include "wire/otlp_write.h"
 
 #define KEEP_NS 10000000000u /* of traces that ended: a late stream may change them */
-#define AGAIN_CHUNKS 30	     /* are mapped again by a part that was started again */
 #define SLICE_SPANS 1024     /* of one request */
+#define AGAIN_CHUNKS PROGRESS_CHUNKS
 #define LOOK_MS 100
 #define RETRY_NS 100000000u
 #define RETRY_MAX_NS 2000000000u
@@ -32,7 +34,8 @@ struct mapping {
 	struct board_map *board;
 	char dir[PATH_MAX];
 	struct handover *handover;
-	char *after; /* owned: the path of the last chunk that was mapped; NULL: none */
+	struct progress progress;
+	u64 next; /* the number of the next chunk to map */
 	u64 covered_ns;
 	struct spans spans;
 	struct bytes body;
@@ -141,10 +144,10 @@ static void counts_tell(struct mapping *m)
 	atomic_store(&m->board->forgotten, counts.forgotten);
 }
 
-/* When the chunk ended, by the clock at its begin. */
-static u64 end_unix_ns(const struct chunk_info *info)
+static void sent_set(struct mapping *m, u64 next)
 {
-	return info->clock.unix_ns + (info->end_ns - info->clock.monotonic_ns);
+	atomic_store(&m->board->sent_next, next);
+	progress_sent_set(&m->progress, next);
 }
 
 static int chunk_hand(struct mapping *m, const struct chunk_info *info, struct partial *partial)
@@ -156,14 +159,15 @@ static int chunk_hand(struct mapping *m, const struct chunk_info *info, struct p
 	err = err ? err : spans_finish(&m->spans);
 	counts_tell(m);
 	/* an earlier life of this part may have sent them */
-	if (!err && end_unix_ns(info) > atomic_load(&m->board->sent_unix_ns)) {
+	if (!err && info->seq >= atomic_load(&m->board->sent_next)) {
 		atomic_fetch_add(&m->board->kernel_left_out, m->spans.kernel_left_out);
 		err = spans_send(m);
+		if (!err)
+			sent_set(m, info->seq + 1);
 	}
+	err = err ? err : progress_taken(&m->progress, m->handover, info);
 	if (err)
 		return err;
-	if (end_unix_ns(info) > atomic_load(&m->board->sent_unix_ns))
-		atomic_store(&m->board->sent_unix_ns, end_unix_ns(info));
 	atomic_fetch_add(&m->board->chunks, 1);
 	atomic_store(&m->board->to_ns, info->end_ns);
 	return 0;
@@ -177,13 +181,9 @@ static int chunk_take(struct mapping *m, const struct chunk_info *info, struct e
 	struct chunk_found found = {0};
 	struct partial *partial = NULL;
 	struct error why = {0};
-	char *path = strdup(info->path);
-	int err = path ? chunk_map(&partial, &task, &found, &why) : -ENOMEM;
+	int err = chunk_map(&partial, &task, &found, &why);
 
-	if (!path)
-		return error_set(e, ENOMEM, "cannot map %s", info->path);
-	free(m->after);
-	m->after = path;
+	m->next = info->seq + 1;
 	if (err && err != -ENOMEM) {
 		atomic_fetch_add(&m->board->damaged, 1);
 		notice_tell(&m->context->options->notice, "map: %s", why.text);
@@ -201,19 +201,26 @@ static int chunk_take(struct mapping *m, const struct chunk_info *info, struct e
 /* Maps what is sealed. 0, also if there is nothing, or a negative errno. */
 static int chunks_take(struct mapping *m, struct error *e)
 {
-	const struct recording_options later = {.after = m->after};
+	char after[PATH_MAX], name[CHUNK_NAME_BYTES];
+	const struct recording_options later = {.after = m->next ? after : NULL};
 	const char *const dirs[] = {m->dir};
 	const struct recording_info *info;
 	struct recording *recording;
-	int err = recording_open(&recording, dirs, 1, &later, NULL);
+	int err;
 
+	/* the number alone decides: no chunk began later than this name says */
+	chunk_name_sealed(name, UINT64_MAX, UINT64_MAX, m->next - 1);
+	snprintf(after, sizeof(after), "%.*s/%s", PATH_MAX - CHUNK_NAME_BYTES - 2, m->dir, name);
+	err = recording_open(&recording, dirs, 1, &later, NULL);
 	if (err) /* there is none, or one was deleted just now */
 		return err == -ENOMEM ? error_set(e, err, "cannot map") : 0;
 	info = recording_info(recording);
 	for (size_t i = 0; i < info->chunk_count && !err && !is_over(m, 0); i++) {
 		const struct chunk_info *chunk = &info->chunks[i];
 
-		if (chunk->begin_ns < chunk->end_ns)
+		/* a chunk that a crash left may be of another boot */
+		if (chunk->begin_ns < chunk->end_ns &&
+		    strcmp(chunk->boot_id, m->progress.boot_id) == 0)
 			err = chunk_take(m, chunk, e);
 	}
 	recording_close(recording);
@@ -222,76 +229,58 @@ static int chunks_take(struct mapping *m, struct error *e)
 
 /* ---- where to begin ---- */
 
-static int chunk_take_by_name(struct mapping *m, const char *name, struct error *e)
+/*
+ * Goes on from the checkpoint of the recording, which knows the processes of deleted chunks; then
+ * come the last chunks that were mapped.
+ */
+static int recording_begin(struct mapping *m, u64 begun, u64 sent)
 {
-	char path[PATH_MAX];
-	const char *const dirs[] = {path};
-	struct recording *recording;
-	int err;
+	struct recording_checkpoint checkpoint;
+	int err = recording_checkpoint_read(m->dir, NULL, &checkpoint, NULL);
 
-	snprintf(path, sizeof(path), "%.*s/%.*s", PATH_MAX - CHUNK_NAME_BYTES - 2, m->dir,
-		 CHUNK_NAME_BYTES, name);
-	if (recording_open(&recording, dirs, 1, NULL, NULL))
-		return 0;
-	err = chunk_take(m, &recording_info(recording)->chunks[0], e);
-	recording_close(recording);
-	return err;
-}
-
-static int after_set(struct mapping *m, const char *name)
-{
-	free(m->after);
-	if (asprintf(&m->after, "%s/%s", m->dir, name) >= 0)
-		return 0;
-	m->after = NULL;
-	return -ENOMEM;
-}
-
-/* The first of the sealed chunks that began at that time or later; the count: there is none. */
-static size_t chunk_since(const struct chunk_names *names, u64 unix_ns)
-{
-	size_t i = 0;
-
-	while (i < names->count &&
-	       (names->names[i].open || names->names[i].begin_unix_ns < unix_ns))
-		i++;
-	return i;
+	m->next = sent > begun + AGAIN_CHUNKS ? sent - AGAIN_CHUNKS : begun;
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (strcmp(checkpoint.boot_id, m->progress.boot_id) == 0)
+		err = handover_begin(m->handover, checkpoint.data, checkpoint.bytes);
+	if (!err)
+		m->covered_ns = checkpoint.end_ns;
+	recording_checkpoint_free(&checkpoint);
+	return err == -ENOMEM ? err : 0;
 }
 
 /*
- * Chunks of an earlier run are mapped already. If this part was started again, the first chunk of
- * the recording tells which processes there were; then come the last ones that were mapped, whose
- * open spans go on. Their spans are not sent again.
+ * Spans of chunks that were sent are not sent again, neither by a part that was started again, nor
+ * by another run in the same boot, which begins with the first chunk that was not sent. The chunks
+ * before that are mapped again from a state on, so that open spans go on, and names are known. A
+ * run without such chunks begins with its own first chunk, which tells all processes.
  */
 static int chunks_begin(struct mapping *m, struct error *e)
 {
-	u64 begun = atomic_load(&m->context->board->capture.begun_unix_ns);
-	u64 sent = atomic_load(&m->board->sent_unix_ns);
-	struct chunk_names names = {0};
-	size_t first, next;
-	int err = chunk_names_list(m->dir, NULL, &names, NULL);
+	u64 begun = atomic_load(&m->context->board->capture.begun_next) - 1;
+	u64 sent = atomic_load(&m->board->sent_next);
+	int err = 0;
 
-	if (err)
-		return 0;
-	first = chunk_since(&names, begun);
-	next = chunk_since(&names, sent);
-	if (sent && first < names.count && next > first + AGAIN_CHUNKS) {
-		err = chunk_take_by_name(m, names.names[first].name, e);
-		first = next - AGAIN_CHUNKS;
+	if (!sent) {
+		sent = progress_sent(&m->progress);
+		if (!sent || sent > begun) /* numbers began again */
+			sent = begun;
+		sent_set(m, sent);
 	}
-	while (first > 0 && names.names[first - 1].open)
-		first--;
-	if (!err && first > 0)
-		err = after_set(m, names.names[first - 1].name);
-	chunk_names_free(&names);
-	return err;
+	m->next = sent;
+	if (sent == begun)
+		return 0;
+	err = progress_begin(&m->progress, m->handover, sent, &m->next, &m->covered_ns);
+	if (err && err != -ENOMEM)
+		err = sent > begun ? recording_begin(m, begun, sent) : 0;
+	return err ? error_set(e, err, "cannot begin to map") : 0;
 }
 
 static int chunks_follow(struct mapping *m, struct error *e)
 {
 	int err;
 
-	while (!atomic_load(&m->context->board->capture.begun_unix_ns)) {
+	while (!atomic_load(&m->context->board->capture.begun_next)) {
 		if (is_over(m, LOOK_MS * 1000000u) || m->end_ns)
 			return 0;
 	}
@@ -323,6 +312,7 @@ int part_map(struct part_context *c, struct error *e)
 	m.spans.chooser = chooser_new();
 	if (!m.handover || !m.spans.chooser)
 		return error_set(e, ENOMEM, "cannot map");
+	progress_open(&m.progress, c->dir);
 	part_runs(c, PART_MAP);
 	err = chunks_follow(&m, e);
 	sender_close(&m.sender);
@@ -330,7 +320,7 @@ int part_map(struct part_context *c, struct error *e)
 	chooser_free(m.spans.chooser);
 	spans_end(&m.spans);
 	bytes_free(&m.body);
-	free(m.after);
+	progress_close(&m.progress);
 	if (m.watch >= 0)
 		close(m.watch);
 	return err;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map/checkpoint/checkpoint.h"
 #include "map/file/whole.h"
 #include "map/handover/internal.h"
 
@@ -296,4 +297,29 @@ int handover_take(struct handover *h, struct partial *chunk, handover_fn *fn, vo
 	handover_late_drop(h);
 	err = handover_settle(&w);
 	return err ? err : texts_renew(h);
+}
+
+/* ---- a hand-over that goes on in another process ---- */
+
+int handover_state_write(struct handover *h, struct bytes *out)
+{
+	struct partial *copy = NULL;
+	int err = partial_copy(h->running, &copy);
+
+	err = err ? err : checkpoint_write(copy, out);
+	partial_free(copy);
+	return err;
+}
+
+int handover_begin(struct handover *h, const void *data, size_t bytes)
+{
+	const struct partial_options options = handover_partial_options();
+	struct partial *state = NULL;
+	int err = checkpoint_read(&state, data, bytes, &options);
+
+	if (err)
+		return err;
+	partial_free(h->running);
+	h->running = state;
+	return 0;
 }

@@ -17,6 +17,7 @@
 #ifndef MAP_HANDOVER_HANDOVER_H
 #define MAP_HANDOVER_HANDOVER_H
 
+#include "base/bytes.h"
 #include "map/partial.h"
 #include "map/tree/tree.h"
 
@@ -86,6 +87,19 @@ void handover_free(struct handover *h); /* NULL is allowed */
 
 /* How the chunks are to be mapped. */
 struct partial_options handover_partial_options(void);
+
+/*
+ * Appends the state after the chunks so far (map/checkpoint/checkpoint.h) to `out`: another
+ * hand-over can go on with the next chunk. 0 or -ENOMEM.
+ */
+int handover_state_write(struct handover *h, struct bytes *out);
+
+/*
+ * Begins with such a state, or with the checkpoint of a recording, before the first chunk. Spans
+ * that are open then have no time before that. 0; -EBADMSG, -EPROTO or -ENOMEM, and it is as it
+ * was.
+ */
+int handover_begin(struct handover *h, const void *data, size_t bytes);
 
 /*
  * Takes the next chunk, which partial_cover() was told of, and owns it from here on, also on

@@ -459,6 +459,33 @@ TEST(a_span_may_be_open_over_a_thousand_chunks)
 	handover_free(h);
 }
 
+/* As after a crash of the process that maps. */
+TEST(another_hand_over_goes_on_from_a_state)
+{
+	const struct handover_options options = options_of(KEEP_NOTHING);
+	struct handover *h = handover_new(&options), *second = handover_new(&options);
+	struct lasts before = {0}, lasts = {0};
+	struct bytes state = {0};
+	char *text;
+
+	chunk_take(h, (struct chunk_plan){1, 1, true, false, false}, &before);
+	CHECK_EQ(handover_state_write(h, &state), 0);
+	chunk_take(h, (struct chunk_plan){2, 1, false, false, false},
+		   &before); /* it is as it was */
+	CHECK_EQ(before.list.count, 2);
+	CHECK_EQ(handover_begin(second, state.data, state.count / 2), -EBADMSG);
+	CHECK_EQ(handover_begin(second, state.data, state.count), 0);
+	chunk_take(second, (struct chunk_plan){2, 1, false, true, false}, &lasts);
+	CHECK_EQ(lasts.list.count, 2); /* what ended in the second chunk */
+	text = lasts_text(&lasts);
+	CHECK(strstr(text, " 1000000010-2500000000 soft 0 0 parent 0 ") != NULL);
+	free(text);
+	free(lasts_text(&before));
+	bytes_free(&state);
+	handover_free(h);
+	handover_free(second);
+}
+
 /* What is given up is counted, and its rest comes too late. */
 TEST(open_spans_are_bounded)
 {
