@@ -65,7 +65,11 @@ static uint64_t capture_behind_ns(const struct board *board)
 /* Since when nothing is mapped; before the first chunk, since the recording began. */
 static uint64_t map_behind_ns(const struct board *board)
 {
-	return is_wanted(board, PART_CAPTURE) ? age_ns(atomic_load(&board->map.to_ns)) : 0;
+	uint64_t to_ns = atomic_load(&board->map.to_ns);
+
+	if (!is_wanted(board, PART_CAPTURE))
+		return 0;
+	return age_ns(to_ns ? to_ns : atomic_load(&board->capture.begun_ns));
 }
 
 static uint64_t store_behind_ns(const struct board *board)

@@ -63,6 +63,17 @@ TEST(a_stage_behind_lags)
 	CHECK_STR(up_state(b, NULL), "lagging");
 }
 
+TEST(a_map_that_never_mapped_lags)
+{
+	struct board *b = board_make();
+
+	atomic_store(&b->map.to_ns, 0);
+	atomic_store(&b->capture.begun_ns, clock_now_ns());
+	CHECK_STR(up_state(b, NULL), "ok");
+	atomic_store(&b->capture.begun_ns, clock_now_ns() - UP_LAG_NS - 1);
+	CHECK_STR(up_state(b, NULL), "lagging");
+}
+
 TEST(a_full_disk_is_told_before_all_else)
 {
 	struct board *b = board_make();
