@@ -22,7 +22,8 @@ struct part_context {
 
 /*
  * What a part does, in a process of its own: 0, or a negative errno with the cause; then it is
- * started again, or after -EPERM and -ELIBACC it is not. SIGTERM, which is blocked, asks it to end.
+ * started again, or after -EPERM and -EACCES of capture, and -ELIBACC of serve, it is not. SIGTERM,
+ * which is blocked, asks it to end.
  */
 int part_capture(struct part_context *c, struct error *e);
 int part_map(struct part_context *c, struct error *e);

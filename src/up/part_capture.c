@@ -131,8 +131,6 @@ int part_capture(struct part_context *c, struct error *e)
 	err = chunks_open(c, &recorder, &options, &first, e);
 	if (!err)
 		err = host_record(c, recorder, first, e);
-	else if (err == -EACCES || geteuid() != 0)
-		err = -EPERM; /* nothing changes by itself */
 	recorder_close(recorder);
 	return err;
 }

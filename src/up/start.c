@@ -39,6 +39,15 @@ static int rights_take(struct part_context *c, enum up_part part, pid_t parent, 
 	return getppid() == parent ? 0 : error_say(e, ESRCH, "the supervisor is gone");
 }
 
+/* Whether nothing changes by itself: capture begins without privilege, or serve without library. */
+static bool is_never(const struct board_part *board, enum up_part part, int err)
+{
+	if (atomic_load(&board->state) == PART_RUNNING)
+		return false;
+	return part == PART_CAPTURE ? err == -EPERM || err == -EACCES
+				    : part == PART_SERVE && err == -ELIBACC;
+}
+
 static int part_run(struct part_context *c, enum up_part part, pid_t parent)
 {
 	struct board_part *board = &c->board->parts[part];
@@ -54,7 +63,7 @@ static int part_run(struct part_context *c, enum up_part part, pid_t parent)
 	if (!err)
 		return 0;
 	memcpy(board->why, e.text, sizeof(board->why));
-	return err == -EPERM || err == -ELIBACC ? PART_EXIT_NEVER : 1;
+	return is_never(board, part, err) ? PART_EXIT_NEVER : 1;
 }
 
 pid_t part_start(struct part_context *c, enum up_part part)

@@ -113,6 +113,12 @@ static bool is_off(struct up *u, enum up_part part)
 	return atomic_load(&board_of(u, part)->state) == PART_OFF;
 }
 
+/* How the others go on without a part. */
+static const char *const without[PARTS] = {
+	[PART_CAPTURE] = "spans are received and served all the same",
+	[PART_MAP] = "spans of this host are not mapped",
+	[PART_SERVE] = "the host is recorded and mapped without it"};
+
 /* A part is not possible here. The others go on, if anything is left to do. */
 static void part_give_up(struct up *u, enum up_part part, const char *why, struct error *e)
 {
@@ -120,9 +126,7 @@ static void part_give_up(struct up *u, enum up_part part, const char *why, struc
 	if (is_off(u, PART_SERVE) && is_off(u, PART_CAPTURE))
 		u->err = error_say(e, EIO, "%s", why);
 	else
-		failure_tell(u, part, why,
-			     part == PART_SERVE ? "the host is recorded and mapped without it"
-						: "spans are received and served all the same");
+		failure_tell(u, part, why, without[part]);
 }
 
 static void part_ended(struct up *u, enum up_part part, int status, struct error *e)
