@@ -42,7 +42,7 @@ struct serve {
 	struct access *access;
 	struct page *ui_zipkin, *ui_jaeger; /* pages; NULL: none */
 	struct receive_limits limits;
-	atomic_size_t pending_bytes;
+	atomic_size_t pending_bytes, mapped_pending_bytes;
 	struct quota span_memory, answer_memory; /* of queries */
 	const struct serve_more *more;
 	int spans; /* not yet taken over; -1: none */
@@ -326,13 +326,16 @@ static int jaeger_start(struct serve *s, int fd, const struct destination *to)
 	return api_start(fd, API_JAEGER, &source, &s->jaeger);
 }
 
-/* Spans of this host's own map. */
+/* Spans of this host's own map, whose requests fit into the default limits, whatever others may. */
 static int mapped_start(struct serve *s, const struct destination *to)
 {
+	static const struct receive_limits limits = RECEIVE_LIMITS_INITIAL;
 	struct receiver_options options = {.protocol = &protocol_otlp, .to = *to};
 	int fd = s->spans;
 
 	options.to.counts = &s->mapped_counts;
+	options.to.limits = &limits;
+	options.to.pending_bytes = &s->mapped_pending_bytes;
 	s->spans = -1;
 	return fd < 0 ? 0 : receiver_start(fd, &options, &s->mapped);
 }

@@ -44,9 +44,11 @@ struct receive_limits {
 	uint64_t connections;	/* of each address */
 };
 
-#define RECEIVE_LIMITS_DEFAULT                                                                     \
-	((struct receive_limits){(uint64_t)16 << 20, (uint64_t)128 << 20,                          \
-				 30 * (uint64_t)1000000000, 512})
+#define RECEIVE_LIMITS_INITIAL                                                                     \
+	{                                                                                          \
+		(uint64_t)16 << 20, (uint64_t)128 << 20, 30 * (uint64_t)1000000000, 512            \
+	}
+#define RECEIVE_LIMITS_DEFAULT ((struct receive_limits)RECEIVE_LIMITS_INITIAL)
 
 struct serve_options {
 	const char *dir; /* made if it is not there */
