@@ -23,7 +23,7 @@ struct counts {
 };
 
 struct status {
-	char state[32], dir[4096], user[64], error[TEXT_BYTES];
+	char state[32], dir[4096], user[64], error[TEXT_BYTES], log_error[TEXT_BYTES];
 	char http[64], otlp_http[64], otlp_grpc[64], zipkin[64], jaeger[64];
 	uint64_t running_ns;
 	double spans_per_s;
@@ -113,6 +113,7 @@ static void counts_read(struct json_reader *r, struct status *s, struct counts *
 					 {"kernel_spans", &c->kernel_spans, 0},
 					 {"kernel_left_out", &c->kernel_left_out, 0},
 					 {"error", s->error, sizeof(s->error)},
+					 {"log_error", s->log_error, sizeof(s->log_error)},
 					 {"state", s->store_state, sizeof(s->store_state)},
 					 {0}};
 
@@ -235,6 +236,8 @@ static void stages_print(FILE *file, const struct status *s)
 		units_format_bytes(s->store.behind_bytes, two));
 	if (*s->error)
 		fprintf(file, "           %s\n", s->error);
+	if (*s->log_error)
+		fprintf(file, "           the log failed: %s\n", s->log_error);
 }
 
 int status_text_print(FILE *file, const void *document, size_t bytes, struct error *e)

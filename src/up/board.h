@@ -60,6 +60,7 @@ struct board_serve {
 	atomic_uint_fast64_t spans_per_s;     /* over the last seconds, times 1000 */
 	atomic_uint failed;		      /* errno of the log */
 	char error[ERROR_TEXT_BYTES];	      /* of the store; "": it works */
+	char state[32];			      /* what serve says of itself */
 	atomic_bool store_missing; /* there is no library for it: nothing is received or kept */
 };
 

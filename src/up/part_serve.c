@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part that receives, keeps and answers. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@ static void status_tell(struct board_serve *board, struct serve *s, struct rate 
 	atomic_store(&board->behind_bytes, status.behind_bytes);
 	atomic_store(&board->failed, (unsigned int)status.log_failed);
 	memcpy(board->error, status.store_error, sizeof(board->error));
+	snprintf(board->state, sizeof(board->state), "%s", status.state);
 	atomic_store(&board->spans_per_s, rate_add(rate, status.received + status.mapped, now_ns));
 	atomic_store(&board->behind_since_ns, !status.behind_bytes ? 0
 					      : since_ns	   ? since_ns

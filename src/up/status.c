@@ -89,8 +89,12 @@ static bool is_full(const struct board *board)
 
 const char *up_state(const struct board *board, const char *own)
 {
-	if (is_full(board))
+	bool works = !own || strcmp(own, "ok") == 0 || strcmp(own, "loading") == 0;
+
+	if (is_full(board) || (own && strcmp(own, "full") == 0))
 		return "full";
+	if (!works)
+		return own;
 	for (int part = 0; part < PARTS; part++) {
 		if (is_wanted(board, part) && !runs(board, part))
 			return "lagging";
@@ -98,7 +102,7 @@ const char *up_state(const struct board *board, const char *own)
 	if (capture_behind_ns(board) > UP_LAG_NS || map_behind_ns(board) > UP_LAG_NS ||
 	    store_behind_ns(board) > UP_LAG_NS)
 		return "lagging";
-	return own && strcmp(own, "loading") != 0 ? own : "ok";
+	return "ok";
 }
 
 static void usage_write(struct json *j, int pid)
@@ -181,6 +185,7 @@ void up_parts_write(const struct board *board, struct json *j)
 
 static void store_write(const struct board_serve *serve, struct json *j)
 {
+	unsigned int failed = atomic_load(&serve->failed);
 	char error[ERROR_TEXT_BYTES];
 
 	board_text(error, serve->error, sizeof(error));
@@ -198,6 +203,8 @@ static void store_write(const struct board_serve *serve, struct json *j)
 		    atomic_load(&serve->store_missing) ? "missing"
 		    : *error			       ? "failed"
 						       : "ok");
+	if (failed)
+		json_string(j, "log_error", strerror((int)failed));
 	json_object_end(j);
 }
 
@@ -216,9 +223,14 @@ static void addresses_write(const struct board *board, struct json *j)
 
 void up_status_write(const struct board *board, struct json *j)
 {
+	char own[sizeof(board->serve.state)];
+	const char *state;
+
+	board_text(own, board->serve.state, sizeof(own));
+	state = up_state(board, runs(board, PART_SERVE) && *own ? own : NULL);
 	json_object_begin(j, NULL);
 	json_u64(j, "version", 1);
-	json_string(j, "state", up_state(board, NULL));
+	json_string(j, "state", state);
 	text_write(j, "dir", board->dir, sizeof(board->dir));
 	json_u64(j, "running_ns", age_ns(board->begun_ns));
 	addresses_write(board, j);

@@ -10,8 +10,8 @@
 #define UP_LAG_NS 5000000000u
 
 /*
- * "full": the disk is; "lagging": a part is not there, or is behind; else `own`, what serve says of
- * itself, where "loading" is "ok".
+ * "full": the disk is; `own`, what serve says of itself, if that is a failure; "lagging": a part is
+ * not there, or is behind; else "ok".
  */
 const char *up_state(const struct board *board, const char *own);
 

@@ -2,6 +2,7 @@
 /* The state of `fathom up`, as its parts tell it. */
 #include "up/status.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,6 +23,12 @@ static struct board *board_make(void)
 	atomic_store(&b->capture.sealed_ns, clock_now_ns());
 	atomic_store(&b->map.to_ns, clock_now_ns());
 	return b;
+}
+
+static int append(void *arg, const char *data, size_t bytes)
+{
+	bytes_put(arg, data, bytes);
+	return 0;
 }
 
 TEST(all_parts_that_run_are_ok)
@@ -63,6 +70,28 @@ TEST(a_stage_behind_lags)
 	CHECK_STR(up_state(b, NULL), "lagging");
 }
 
+TEST(what_serve_says_of_itself_reaches_the_document)
+{
+	struct board *b = board_make();
+	struct bytes text = {0};
+	const struct json_sink sink = {append, &text};
+	struct json j;
+
+	CHECK_STR(up_state(b, "full"), "full");
+	atomic_store(&b->map.to_ns, 1);
+	CHECK_STR(up_state(b, "store failed"), "store failed");
+	CHECK_STR(up_state(b, "ok"), "lagging");
+	strcpy(b->serve.state, "log failed");
+	atomic_store(&b->serve.failed, EIO);
+	json_init(&j, &sink);
+	up_status_write(b, &j);
+	CHECK_EQ(json_end(&j), 0);
+	bytes_put_u8(&text, 0);
+	CHECK(strstr((char *)text.data, "\"state\":\"log failed\"") != NULL);
+	CHECK(strstr((char *)text.data, "\"log_error\":\"Input/output error\"") != NULL);
+	bytes_free(&text);
+}
+
 TEST(a_map_that_never_mapped_lags)
 {
 	struct board *b = board_make();
@@ -81,12 +110,6 @@ TEST(a_full_disk_is_told_before_all_else)
 	atomic_store(&b->parts[PART_MAP].state, PART_WAITING);
 	strcpy(b->serve.error, "cannot write x: No space left on device");
 	CHECK_STR(up_state(b, "store failed"), "full");
-}
-
-static int append(void *arg, const char *data, size_t bytes)
-{
-	bytes_put(arg, data, bytes);
-	return 0;
 }
 
 TEST(a_process_is_told_with_its_memory)
