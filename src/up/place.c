@@ -146,7 +146,8 @@ static int lock_take(struct place *p, const char *path, struct error *e)
 			return error_set(e, errno, "cannot lock %s", path);
 		if (clock_now_ns() >= until_ns)
 			return error_say(e, EBUSY,
-					 "another 'fathom up' uses %s: stop that one, or choose "
+					 "another 'fathom up' or 'fathom serve' uses %s: stop that "
+					 "one, or choose "
 					 "another directory with -o",
 					 path);
 		poll(NULL, 0, LOOK_MS);
@@ -165,6 +166,17 @@ int place_open(struct place *p, const char *path, struct error *e)
 		return error_set(e, errno, "cannot open %s", path);
 	err = owner_settle(p, path, e);
 	return err ? err : lock_take(p, path, e);
+}
+
+int place_become(const struct place *p, char path[PLACE_PATH_BYTES], struct error *e)
+{
+	int err = p->login.other ? login_take(&p->login) : 0;
+
+	if (err)
+		return error_set(e, err, "cannot become user %s", p->user);
+	if (p->login.other)
+		snprintf(path, PLACE_PATH_BYTES, "/proc/self/fd/%d", p->dir);
+	return 0;
 }
 
 /*

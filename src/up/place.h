@@ -8,6 +8,7 @@
 
 #define UP_SOCKET ".up"
 #define UP_SETTINGS "fathom.conf" /* stays that of who wrote it */
+#define PLACE_PATH_BYTES 64
 
 struct place {
 	int dir;  /* -1: closed */
@@ -25,9 +26,16 @@ int place_user(struct place *p, const char *name, struct error *e);
 /*
  * Makes the directory for that user if it is not there, opens it and locks it; waits up to two
  * seconds for what an earlier run left. Root gives an empty directory of its own to the user, and
- * no other one. -EBUSY: another `fathom up` has it; -EPERM: it is another user's.
+ * no other one. -EBUSY: another `fathom up` or `fathom serve` has it; -EPERM: it is another user's.
  */
 int place_open(struct place *p, const char *dir, struct error *e);
+
+/*
+ * Becomes the user for good, without any capability, and puts into `path` how that user reaches the
+ * directory: through the descriptor, as its parents may be closed to others. Does nothing if that
+ * is who called. 0 or a negative errno.
+ */
+int place_become(const struct place *p, char path[PLACE_PATH_BYTES], struct error *e);
 
 /*
  * Listens at a Unix socket in the directory, which only its user and root can use. A descriptor, or
