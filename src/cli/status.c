@@ -60,8 +60,9 @@ const struct command command_status = {
 		"far\n"
 		"each stage is behind, what was recorded, mapped, received and stored, and the "
 		"state:\n"
-		"ok, lagging (a part is missing, or more than five seconds behind) or full (the "
-		"disk).\n"
+		"ok, lagging (a part is missing, or more than five seconds behind), full (the "
+		"disk),\n"
+		"store failed or log failed.\n"
 		"Exits with 1 if none runs.",
 	.examples = "  fathom status\n"
 		    "  fathom status -o /srv/fathom --json\n",

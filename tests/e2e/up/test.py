@@ -373,6 +373,24 @@ def sigterm_ends_all_and_nothing_is_lost():
     until(up.records, "a chunk is sealed", 60)
 
 
+@tests.add
+def a_map_that_is_started_again_knows_programs_of_deleted_chunks():
+    global up
+    equal(up.end(), 0, "status")
+    up = Up(up.dir, "--keep", "5s", "--limits", "body=1K")  # the limit is not of map's spans
+    until(lambda: up.status()["capture"]["chunks"] > 12, "the first chunks are deleted", 60)
+    before = up.pid("map")
+    os.kill(before, signal.SIGKILL)
+    until(lambda: up.pid("map") not in (0, before) and up.runs(), "map runs again", 60)
+    trace, span_id = shop.request(20)
+    span = span_found(trace, span_id)[0]
+    equal(span["service"], "teashop", "service")
+    equal(up.status()["map"]["refused"], 0, "spans that serve refused")
+
+
+sealed_last = []  # trace and span, of chunks that were not mapped
+
+
 def lives(pid):
     """Whether a thread of it runs: who waits for its parent to hear of its end does not."""
     try:
@@ -387,12 +405,41 @@ def lives(pid):
 def sigkill_leaves_no_process_and_no_program():
     pids = [up.pid(name) for name in PARTS]
     check(all(pids), f"pids: {pids}")
+    os.kill(up.pid("map"), signal.SIGSTOP)
+    sealed_last[:] = shop.request(20)
+    chunks = up.status()["capture"]["chunks"]
+    until(lambda: up.status()["capture"]["chunks"] > chunks + 1, "its chunk is sealed", 60)
     begin = time.monotonic()
     up.end(signal.SIGKILL)
     until(lambda: not any(lives(pid) for pid in pids), "the parts are gone", 10)
     print(f"# gone after {time.monotonic() - begin:.2f} s")
     shop.end()
     return nothing_is_left_in_the_kernel(programs_before)
+
+
+@tests.add
+def spans_of_chunks_that_were_not_sent_come_with_the_next_run():
+    global up
+    up = Up(up.dir)
+    span = span_found(*sealed_last)[0]
+    equal(span["service"], "teashop", "service")
+    check(attribute(span, "fathom.time.timer_ns") >= 19_000_000, f"it slept: {span}")
+    equal(up.end(), 0, "status")
+
+
+@tests.add
+def root_keeps_directories_in_use():
+    used = os.path.join(folder, "used")
+    os.mkdir(used)
+    with open(os.path.join(used, "file"), "w", encoding="utf-8"):
+        pass
+    for command in ("up", "serve"):
+        done = subprocess.run([FATHOM, command, "-o", used, "--http", "off", "--otlp-http", "off",
+                               "--otlp-grpc", "off", "--zipkin", "off"], capture_output=True,
+                              text=True, timeout=30)
+        equal(done.returncode, 1, "status")
+        check("is in use" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+        equal(os.stat(used).st_uid, os.getuid(), "owner")
 
 
 @tests.add
