@@ -24,6 +24,21 @@
 #define PATIENCE_NS 2000000000u
 #define LOOK_MS 20
 
+/* Whether this user namespace has an id; also if that is not known. */
+static bool id_is_here(const char *map, unsigned long id)
+{
+	unsigned long begin, outer, count;
+	FILE *file = fopen(map, "re");
+	bool here = !file;
+
+	while (file && !here && fscanf(file, "%lu %lu %lu", &begin, &outer, &count) == 3)
+		here = id >= begin && id - begin < count;
+	if (file)
+		fclose(file);
+	return here;
+}
+
+/* A container may have no other user than a root that has no power outside: then it is that one. */
 static const struct passwd *user_find(const char *name)
 {
 	const struct passwd *user;
@@ -33,7 +48,11 @@ static const struct passwd *user_find(const char *name)
 	if (name)
 		return getpwnam(name);
 	user = getpwnam("fathom");
-	return user ? user : getpwnam("nobody");
+	user = user ? user : getpwnam("nobody");
+	return !user || (id_is_here("/proc/self/uid_map", user->pw_uid) &&
+			 id_is_here("/proc/self/gid_map", user->pw_gid))
+		       ? user
+		       : getpwuid(geteuid());
 }
 
 int place_user(struct place *p, const char *name, struct error *e)

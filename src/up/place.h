@@ -18,8 +18,8 @@ struct place {
 };
 
 /*
- * Finds the user: `name`, or "fathom", else "nobody", if this is root; else who called. -ENOENT if
- * there is no such user.
+ * Finds the user: `name`, or "fathom", else "nobody", if this is root; else who called, also where
+ * this user namespace has root alone. -ENOENT if there is no such user.
  */
 int place_user(struct place *p, const char *name, struct error *e);
 

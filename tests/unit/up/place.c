@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "tests/unit/check.h"
 
@@ -177,6 +179,45 @@ TEST(a_socket_is_the_users_alone_and_replaces_what_is_there)
 	close(fd);
 	place_quit(&p, UP_SOCKET);
 	place_close(&p);
+}
+
+static void text_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		_exit(77);
+	close(fd);
+}
+
+/* 0: it is root itself; 77: no namespace can be made. */
+static int root_alone(void)
+{
+	struct place p = {.dir = -1, .lock = -1};
+
+	if (unshare(CLONE_NEWUSER))
+		return 77;
+	text_write("/proc/self/setgroups", "deny");
+	text_write("/proc/self/uid_map", "0 0 1");
+	text_write("/proc/self/gid_map", "0 0 1");
+	return place_user(&p, NULL, NULL) || p.login.other || strcmp(p.user, "root") != 0;
+}
+
+TEST(where_there_is_no_other_user_root_serves)
+{
+	int status = 0;
+	pid_t child;
+
+	if (geteuid() != 0)
+		SKIP("only root makes such a namespace");
+	child = fork();
+	if (child == 0)
+		_exit(root_alone());
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		SKIP("no user namespace can be made");
+	CHECK_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(nothing_is_left)
