@@ -59,7 +59,7 @@ static __always_inline bool event_of_running(struct record_event *r, struct task
  * CPU. */
 static __always_inline bool event_of_host(const struct event_config *config)
 {
-	return scope_host && *(volatile u32 *)&recording &&
+	return scope_host && *(volatile u32 *)&recording & RECORDING_ALL &&
 	       ((config->flags & EVENT_IN_INTERRUPT) || interrupt_is_above());
 }
 

@@ -248,7 +248,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 	}
 	if (!*(volatile u32 *)&recording)
 		return 0; /* the snapshot sees later where it is */
-	if (named && !state_in(state)) {
+	if (named && !state_lives(state)) {
 		state = state_make(task);
 		if (!state) {
 			ring_count_lost(RING_LOST_ANY);
@@ -268,7 +268,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 		ring_wake_for_news();
 		return 0;
 	}
-	if (!state_in(state))
+	if (!state_lives(state))
 		return 0;
 	if ((state->flags & STATE_BY_CGROUP) && !named) {
 		state_clear(state, STATE_IN | STATE_BY_CGROUP | STATE_UNTOLD);
@@ -398,7 +398,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	if (old_pid != task->pid)
 		named_drop(old_pid);
 	named_keep(task, state);
-	if (!state_in(state))
+	if (!state_lives(state))
 		return 0; /* nothing is recorded yet */
 	out = bpf_map_lookup_elem(&exec_scratches, &zero);
 	if (!out)
@@ -465,7 +465,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	/* the begin of an exec may not be seen */
 	if ((!*(volatile u32 *)&calls_on || calls_raise()) && exit_leaves_number(task))
 		numbers_swap = 1;
-	if (!state_in(state))
+	if (!state_lives(state))
 		return 0;
 	if (state->fault_begin_ns)
 		fault_soft_end();
@@ -493,12 +493,12 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
 	u32 tid = task->pid;
 
 	/* out of scope only the name of a thread that was told as a waker matters */
-	if (!state_in(state) && !bpf_map_lookup_elem(&told_wakers, &tid))
+	if (!state_lives(state) && !bpf_map_lookup_elem(&told_wakers, &tid))
 		return 0;
-	if (state_in(state))
+	if (state_lives(state))
 		detail_match_name(state, comm);
 	/* if the snapshot has not told of the thread yet, its records so far need the old name */
-	if (state_in(state) && !(state->flags & STATE_SEEN))
+	if (state_lives(state) && !(state->flags & STATE_SEEN))
 		name_record(task, state, task->comm);
 	name_record(task, state, comm);
 	return 0;

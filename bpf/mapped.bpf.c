@@ -59,7 +59,7 @@ int BPF_PROG(vm_unmapped_area)
 	struct file *file;
 
 	if (regs->orig_ax != SYSCALL_NR_mmap || (regs->r10 & NOTICE_MAP_ANONYMOUS) ||
-	    task->thread_info.status & TS_COMPAT || !state_in(state_of(task)))
+	    task->thread_info.status & TS_COMPAT || !state_lives(state_of(task)))
 		return 0;
 	file = file_of_fd(task, regs->r8);
 	if (file)

@@ -228,6 +228,27 @@ int bytes_forget(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/*
+ * Before the end of a pause: forgets what was begun and not seen to end, and since when threads are
+ * in scope. With that, records that follow would begin in the pause, or before it.
+ */
+SEC("iter/task")
+int pause_forget(struct bpf_iter__task *ctx)
+{
+	struct thread_state *state = ctx->task ? state_known(ctx->task) : NULL;
+
+	if (!state)
+		return 0;
+	state->bytes_sock = 0;
+	state->fault_begin_ns = 0;
+	state->off_ns = 0;
+	state->stack_told_ns = 0;
+	state->stack_since_ns = 0;
+	if (!(state->flags & STATE_UNTOLD))
+		state->entered_ns = 0;
+	return 0;
+}
+
 struct process_scratch {
 	struct record_process r;
 	u8 rest[1152 - sizeof(struct record_process)];
@@ -591,7 +612,7 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	leader = task->group_leader;
 	state = snapshot_state_of(task);
 	named_keep(task, state);
-	if (!state_in(state))
+	if (!state_lives(state))
 		return 0;
 	/* a thread that ends moves no more, but its cgroup may be removed before it is gone */
 	if ((state->flags & STATE_BY_CGROUP) && !(task->flags & PF_EXITING) &&
@@ -641,7 +662,7 @@ int snapshot_files(struct bpf_iter__task_file *ctx)
 	state = state_known(task);
 	scratch = bpf_map_lookup_elem(&snapshot_paths, &zero);
 	pending = state ? state->flags & STATE_PENDING : 0;
-	if ((!state_in(state) && !pending) || !scratch)
+	if ((!state_lives(state) && !pending) || !scratch)
 		return 0;
 	fd_fill(scratch, task, file, ctx->fd, FD_snapshot);
 	if (task->pid != task->tgid) /* the kernel skips threads that share their leader's table */

@@ -18,6 +18,7 @@
 
 #include "bpf/detail_scope.h"
 #include "bpf/kernel_versions.h"
+#include "bpf/recording.h"
 #include "bpf/ring.h"
 #include "bpf/thread_state.h"
 
@@ -62,8 +63,8 @@ u32 own_level __weak = 0;
 u64 own_namespace __weak = 0;
 
 /*
- * Set when all programs are attached. Until then they keep state and write no record, so that no
- * thread is recorded by some programs only.
+ * RECORDING_*. Set when all programs are attached. Until then they keep state and write no record,
+ * so that no thread is recorded by some programs only.
  */
 u32 recording __weak = 0;
 u64 recording_ns __weak = 0; /* since when; set before `recording` */
@@ -242,7 +243,7 @@ static __always_inline struct thread_state *state_make_new(struct task_struct *t
 /* Whether a thread without state is recorded, in a recording of the host. */
 static __always_inline bool stateless_in(u32 tgid)
 {
-	return *(volatile u32 *)&recording && tgid != own_tgid;
+	return *(volatile u32 *)&recording & RECORDING_ALL && tgid != own_tgid;
 }
 
 /*
@@ -486,6 +487,12 @@ static __always_inline u64 state_call_ns(const struct thread_state *state)
 }
 
 static __always_inline bool state_in(const struct thread_state *state)
+{
+	return state && (state->flags & STATE_IN) && *(volatile u32 *)&recording & RECORDING_ALL;
+}
+
+/* The same for the life of a thread, which is told in a pause, too. */
+static __always_inline bool state_lives(const struct thread_state *state)
 {
 	return state && (state->flags & STATE_IN) && *(volatile u32 *)&recording;
 }

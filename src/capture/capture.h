@@ -260,6 +260,23 @@ int capture_look(struct capture *c, const struct capture_sink *sink, struct erro
  */
 int capture_settle(struct capture *c, const struct capture_sink *sink);
 
+/*
+ * From now on programs record nothing, until capture_resume(). Only at CAPTURE_DETAIL_WAITS, and
+ * not with options.flight. All that capture hands over in the pause is of no use, and must go to
+ * capture_nowhere(): it follows the life of threads and processes as before. The programs stay
+ * attached, and cost a part of what they cost else.
+ */
+void capture_pause(struct capture *c);
+
+/*
+ * Ends the pause at *begin_ns, as capture_turn_on() begins a recording. capture_look() must follow,
+ * since nothing is known of the time in between. 0 or a negative errno; then the pause goes on.
+ */
+int capture_resume(struct capture *c, u64 *begin_ns, struct error *e);
+
+/* A sink that drops everything. */
+struct capture_sink capture_nowhere(void);
+
 /* Detaches the programs. From now on nothing is recorded; the rings can still be drained. */
 void capture_stop(struct capture *c);
 

@@ -78,7 +78,7 @@ static void scopes_set(struct capture *c, enum capture_detail detail)
 	flag_set(&c->programs->bss->calls_scoped, detail == CAPTURE_DETAIL_SCOPES ? scopes : 0);
 }
 
-static void calls_follow_anew(struct capture *c)
+void capture_calls_anew(struct capture *c)
 {
 	u32 *raised = &c->programs->bss->calls_raised;
 
@@ -94,7 +94,7 @@ static int detail_raise(struct capture *c, enum capture_detail to, struct error 
 	if (err)
 		return err;
 	scopes_set(c, to);
-	calls_follow_anew(c);
+	capture_calls_anew(c);
 	flag_set(&c->programs->bss->calls_on, 1);
 	level_add(c, begin_ns, filters_of(c, CAPTURE_DETAIL_WAITS) | FILTER_TURNS);
 	level_add(c, host_clock_now_ns(), filters);
@@ -130,7 +130,7 @@ static int detail_narrow(struct capture *c, struct error *e)
 		return err;
 	level_add(c, host_clock_now_ns(), filters);
 	scopes_set(c, CAPTURE_DETAIL_SCOPES);
-	calls_follow_anew(c);
+	capture_calls_anew(c);
 	c->filters = filters;
 	capture_running_tell(c);
 	return 0;

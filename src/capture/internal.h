@@ -3,8 +3,8 @@
  * What the files of src/capture itself share; its folders do not include this. A file calls files
  * that stand behind it in this order, and the folders:
  *
- *   open, flight, poll; cut, snapshot, spawn; drain; rings, misses; deliver, conditions, detail;
- *   scopes; services; watch, wait, ring_map, held
+ *   open, flight, poll, pause; cut, snapshot, spawn; drain; rings, misses; deliver, conditions,
+ * detail; scopes; services; watch, wait, ring_map, held
  */
 #ifndef CAPTURE_INTERNAL_H
 #define CAPTURE_INTERNAL_H
@@ -42,6 +42,8 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
 
 /* Before the programs are loaded: tells them the level of detail, and scopes with another one. */
 int capture_detail_open(struct capture *c, const struct capture_options *options, struct error *e);
+/* From now on a thread's calls are followed from the begin or end of a call on. */
+void capture_calls_anew(struct capture *c);
 /* Tells the changes of the level of detail that were not told yet. */
 int capture_detail_tell(struct capture *c, const struct capture_sink *sink);
 

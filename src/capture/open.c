@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/host_clock.h"
+#include "bpf/recording.h"
 #include "capture/app/rings.h"
 #include "capture/deliver.h"
 #include "capture/internal.h"
@@ -271,7 +272,7 @@ static void drain_hurry(void)
 void capture_turn_on(struct capture *c, u64 begin_ns)
 {
 	c->programs->bss->recording_ns = begin_ns;
-	__atomic_store_n(&c->programs->bss->recording, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->programs->bss->recording, RECORDING_ALL, __ATOMIC_RELEASE);
 	capture_meter_begin(c->meter);
 }
 
