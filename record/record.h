@@ -350,10 +350,12 @@ enum record_fd_op {
 #define URING_SQPOLL 4	      /* submitted by the kernel's polling thread: its span is unknown */
 #define URING_DIRECT 8	      /* fd is a slot of the ring's own table, not a descriptor */
 
-/* step.from and step.to */
-#define RECORD_STEP_LEVELS(V) V(waits, 0) V(calls, 1)
+/* step.from and step.to, each with its name in answers */
+#define RECORD_STEP_LEVELS(V)                                                                      \
+	V(waits, 0, "waits")                                                                       \
+	V(calls, 1, "calls") V(waits_bytes, 2, "waits,bytes") V(nothing, 3, "nothing")
 enum step_level {
-#define V(name, value) STEP_LEVEL_##name = value,
+#define V(name, value, text) STEP_LEVEL_##name = value,
 	RECORD_STEP_LEVELS(V)
 #undef V
 		STEP_LEVELS

@@ -11,6 +11,8 @@
 #include "answer/span_stack.h"
 #include "base/hash.h"
 
+#define PAUSE_WITHIN_NS 1000000000ull /* of the step that it is told by */
+
 bool chunk_is_gone(const struct chunk_info *info)
 {
 	struct stat st;
@@ -46,7 +48,7 @@ static const char *name_of(const char *const *names, size_t count, u8 value)
 static int source_add_steps(struct source *s)
 {
 	static const char *const levels[] = {
-#define V(name, value) [value] = #name,
+#define V(name, value, text) [value] = text,
 		RECORD_STEP_LEVELS(V)
 #undef V
 	};
@@ -74,6 +76,28 @@ static int source_add_steps(struct source *s)
 	return err;
 }
 
+/*
+ * A step to nothing is the last that a recorder tells before it pauses: the gap that begins
+ * within a second of it is that pause.
+ */
+static void source_explain_gaps(struct source *s)
+{
+	const typeof(s->partial->facts.steps) *steps = &s->partial->facts.steps;
+
+	for (size_t i = 0; i < s->gaps.count; i++) {
+		struct gap_view *gap = &s->gaps.data[i];
+
+		for (size_t at = 0; at < steps->count; at++) {
+			const struct fact_step *step = &steps->data[at];
+
+			if (step->to == STEP_LEVEL_nothing &&
+			    gap->from_ns < step->time_ns + PAUSE_WITHIN_NS &&
+			    step->time_ns < gap->from_ns + PAUSE_WITHIN_NS)
+				gap->why = "budget";
+		}
+	}
+}
+
 int source_describe(struct source *s)
 {
 	const typeof(s->partial->facts.clocks) *steps = &s->partial->facts.clocks;
@@ -87,6 +111,7 @@ int source_describe(struct source *s)
 	err = err ? err : source_add_steps(s);
 	if (err)
 		return err;
+	source_explain_gaps(s);
 	if (s->clocks.count)
 		qsort(s->clocks.data, s->clocks.count, sizeof(*s->clocks.data), clock_compare);
 	s->view.lost.damaged += s->partial->left_out;

@@ -127,6 +127,8 @@ void source_write_json(struct json *j, const struct source_view *source)
 			json_string(j, "host", source->gaps[i].host);
 		json_u64(j, "from_ns", source->gaps[i].from_ns);
 		json_u64(j, "to_ns", source->gaps[i].to_ns);
+		if (source->gaps[i].why)
+			json_string(j, "why", source->gaps[i].why);
 		json_object_end(j);
 	}
 	json_array_end(j);

@@ -35,6 +35,7 @@ struct gap_view {
 	const char *host; /* NULL: the answer is of one host */
 	uint64_t from_ns;
 	uint64_t to_ns;
+	const char *why; /* "budget": recording paused, to hold it; NULL: nobody tells; static */
 };
 
 /* What recording cost, by its own account. All 0: nothing tells of it. */
@@ -48,7 +49,7 @@ struct cost_view {
 struct step_view {
 	const char *host; /* NULL: the answer is of one host */
 	uint64_t time_ns;
-	const char *from, *to; /* levels: "calls", "waits"; static */
+	const char *from, *to; /* levels: "calls", "waits,bytes", "waits", "nothing"; static */
 	const char *why;       /* "above", "below" or "beyond" the budget; static */
 	uint32_t budget_ppm, cost_ppm;
 	uint32_t predicted_ppm; /* 0: not known */

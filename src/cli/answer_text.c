@@ -64,7 +64,15 @@ static void step_write_text(const struct terminal *t, const struct source_view *
 	double cost = step->cost_ppm / 1e4, budget = step->budget_ppm / 1e4;
 	const char *on = step->host ? " on " : "", *host = step->host ? step->host : "";
 
-	if (strcmp(step->why, "beyond") == 0)
+	if (strcmp(step->to, "nothing") == 0)
+		terminal_sentence(t, "budget: ",
+				  "from %.8s%s%s on nothing was recorded: %s took %.1f %% of the "
+				  "CPUs, and --budget allows %g %%",
+				  at.time, on, host, step->from, cost, budget);
+	else if (strcmp(step->from, "nothing") == 0)
+		terminal_sentence(t, "budget: ", "from %.8s%s%s on %s were recorded again", at.time,
+				  on, host, step->to);
+	else if (strcmp(step->why, "beyond") == 0)
 		terminal_sentence(
 			t, "budget: ",
 			"from %.8s%s%s on it was not held: %s took %.1f %% of the CPUs, and "
@@ -96,10 +104,11 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 		const struct gap_view *gap = &source->gaps[i];
 
 		terminal_sentence(
-			t, "gap: ", "nothing was recorded%s%s for %s (%" PRIu64 " to %" PRIu64 ")",
+			t,
+			"gap: ", "nothing was recorded%s%s for %s (%" PRIu64 " to %" PRIu64 ")%s",
 			gap->host ? " on " : "", gap->host ? gap->host : "",
 			units_format_ns((int64_t)(gap->to_ns - gap->from_ns), text), gap->from_ns,
-			gap->to_ns);
+			gap->to_ns, gap->why ? ": the recorder paused to hold its budget" : "");
 	}
 	for (size_t i = 0; i < source->steps_count; i++)
 		step_write_text(t, source, &source->steps[i]);

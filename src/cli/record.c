@@ -173,7 +173,8 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	r->syscalls = o->syscalls.given ? o->syscalls.record : NULL;
 	r->spans_only = o->spans_only;
 	r->no_calls = o->detail.waits;
-	r->budget_ppm = (u32)o->budget_ppm;
+	r->budget_ppm = (u32)o->budget.ppm;
+	r->budget_hard = o->budget.hard;
 	r->no_bytes = o->detail.waits && !o->detail.bytes;
 	r->detail_scopes = o->detail.scopes;
 	r->detail_scope_count = o->detail.scope_count;

@@ -45,9 +45,9 @@ const struct option record_option_table[] = {
 	 "or under a span (spans)",
 	 NULL, AT(detail), option_detail},
 	{"budget", 0, "SHARE",
-	 "hold this share of the CPUs' time, like 3%, by recording waits\nonly while calls cost "
-	 "more",
-	 NULL, AT(budget_ppm), option_budget},
+	 "hold this share of the CPUs' time, like 3%, by recording less:\nwaits with bytes, then "
+	 "waits alone; 3%,hard: then nothing, for a while",
+	 NULL, AT(budget), option_budget},
 	{"syscalls", 0, "LIST",
 	 "only these system calls (%desc,!close), or all but these\n(!read,write)", NULL,
 	 AT(syscalls), option_syscalls},
@@ -172,11 +172,14 @@ int option_budget(void *field, const char *text, struct error *e)
 {
 	char *end;
 	double percent = strtod(text, &end);
+	bool hard = strcmp(end, "%,hard") == 0;
 
-	if (end == text || strcmp(end, "%") != 0 || !(percent >= 0.01 && percent <= 100))
-		return error_say(e, EINVAL,
-				 "is no share of the CPUs like 3%%, from 0.01%% to 100%%");
-	*(uint64_t *)field = (uint64_t)(percent * 10000 + 0.5);
+	if (end == text || (strcmp(end, "%") != 0 && !hard) || !(percent >= 0.01 && percent <= 100))
+		return error_say(
+			e, EINVAL,
+			"is no share of the CPUs like 3%% or 3%%,hard, from 0.01%% to 100%%");
+	*(struct option_budget *)field =
+		(struct option_budget){.ppm = (uint64_t)(percent * 10000 + 0.5), .hard = hard};
 	return 0;
 }
 
@@ -406,6 +409,11 @@ int record_options_check(void *options, const struct operands *operands, struct 
 		return error_say(
 			e, EINVAL,
 			"--flight writes chunks only for 'fathom snapshot': leave out --rotate");
+	if (o->flight && o->budget.hard)
+		return error_say(
+			e, EINVAL,
+			"--flight is always ready for 'fathom snapshot', so it cannot pause: "
+			"leave out ,hard");
 	detail_choose(o, operands);
 	return events_check(&o->events, e);
 }

@@ -40,7 +40,13 @@ struct option_sample {
 int option_stacks(void *field, const char *text, struct error *e); /* struct option_stacks */
 int option_sample(void *field, const char *text, struct error *e); /* struct option_sample */
 
-int option_budget(void *field, const char *text, struct error *e); /* "3%": uint64_t millionths */
+/* "3%" or "3%,hard" */
+struct option_budget {
+	uint64_t ppm; /* of the CPUs' time, in millionths; 0: no budget */
+	bool hard;    /* nothing is recorded rather than more spent */
+};
+
+int option_budget(void *field, const char *text, struct error *e); /* struct option_budget */
 
 /* How much is recorded. All false: each call. */
 struct option_detail {
@@ -70,7 +76,7 @@ struct record_options {
 	struct option_syscalls syscalls;
 	bool spans_only;
 	struct option_detail detail;
-	uint64_t budget_ppm; /* of the CPUs' time, in millionths; 0: no budget */
+	struct option_budget budget;
 	struct option_stacks stacks;
 	struct option_sample sample;
 	bool flight;

@@ -10,7 +10,7 @@
 struct up_command_options {
 	struct serve_command_options serve;
 	struct limits keep;
-	uint64_t budget_ppm;
+	struct option_budget budget;
 	const char *user;
 	bool no_capture;
 };
@@ -21,7 +21,7 @@ static const struct option up_option_table[] = {
 	{"keep", 0, "LIMITS", "delete chunks beyond this age or size", "1h,2G", AT(keep),
 	 option_limits},
 	{"budget", 0, "PERCENT", "the share of the CPUs' time that recording may cost", "5%",
-	 AT(budget_ppm), option_budget},
+	 AT(budget), option_budget},
 	{"user", 0, "NAME",
 	 "who maps and serves (default: the user fathom, if there is\none, else nobody; not root: "
 	 "who calls)",
@@ -34,8 +34,13 @@ static const struct option up_option_table[] = {
 
 static int up_check(void *options, const struct operands *operands, struct error *e)
 {
+	const struct up_command_options *o = options;
+
 	if (operands->count || operands->command)
 		return error_say(e, EINVAL, "no argument is allowed");
+	if (o->budget.hard)
+		return error_say(e, EINVAL,
+				 "only 'fathom record' pauses to hold its budget: leave out ,hard");
 	return 0;
 }
 
@@ -67,7 +72,7 @@ static int up_command_run(const void *fields, const struct operands *operands, s
 	struct up_told told = {.capture = !o->no_capture};
 	struct up_options options = {.capture = !o->no_capture,
 				     .keep = o->keep,
-				     .budget_ppm = (uint32_t)o->budget_ppm,
+				     .budget_ppm = (uint32_t)o->budget.ppm,
 				     .user = o->user,
 				     .ready = ready_print,
 				     .arg = &told,

@@ -37,13 +37,19 @@ static u64 system_read(void)
 	return (system + irq + softirq) * 1000000000u / (u64)sysconf(_SC_CLK_TCK);
 }
 
-void budget_begin(struct budget *b, u32 ppm, const struct detail *detail, u64 now_ns)
+void budget_begin(struct budget *b, u32 ppm, bool hard, const struct detail *detail, u64 now_ns)
 {
 	bool calls = detail->own != CAPTURE_DETAIL_WAITS || detail->window_ns;
-	u8 wanted = calls ? STEP_LEVEL_calls : STEP_LEVEL_waits;
+	u32 levels = 1u << GOVERNOR_WAITS;
 
+	if (calls)
+		levels |= 1u << GOVERNOR_CALLS;
+	if (detail->bytes)
+		levels |= 1u << GOVERNOR_BYTES;
+	if (hard)
+		levels |= 1u << GOVERNOR_OFF;
 	*b = (struct budget){.ppm = ppm,
-			     .governor = governor_begin(ppm, wanted, now_ns),
+			     .governor = governor_begin(ppm, levels, now_ns),
 			     .system_ns = system_read()};
 }
 
@@ -55,21 +61,32 @@ static u32 share_of(u64 ns, u64 elapsed_ns)
 	return ppm < 1000000 ? (u32)ppm : 1000000;
 }
 
-/*
- * What waits alone would have cost: without the programs of calls, and without what processes did
- * with their records.
- */
-static u64 without_calls_ns(struct budget *b, const struct costs_second *s,
-			    const struct chunking *chunks)
+static u64 part_of(u64 ns, u64 part, u64 whole)
 {
-	u64 taken = chunks->taken - b->taken, of_calls = chunks->taken_of_calls - b->taken_of_calls;
-	u64 processes_ns = s->processes_ns;
+	return whole ? (u64)((unsigned __int128)ns * part / whole) : ns;
+}
+
+/*
+ * Each level would have cost what was spent without the programs that it does not have, and without
+ * what processes did with the records of these.
+ */
+static void levels_predict(struct budget *b, const struct costs_second *s,
+			   const struct chunking *chunks, u32 predicted_ppm[GOVERNOR_LEVELS])
+{
+	u64 taken = chunks->taken - b->taken;
+	u64 rest = taken - (chunks->taken_of_calls - b->taken_of_calls);
+	u64 ns = s->programs_ns - s->calls_ns;
 
 	b->taken = chunks->taken;
 	b->taken_of_calls = chunks->taken_of_calls;
-	if (taken)
-		processes_ns = (u64)((unsigned __int128)processes_ns * (taken - of_calls) / taken);
-	return s->programs_ns - s->calls_ns + processes_ns;
+	predicted_ppm[GOVERNOR_BYTES] = share_of(ns + part_of(s->processes_ns, rest, taken),
+						 s->elapsed_ns);
+	rest -= chunks->taken_of_bytes - b->taken_of_bytes;
+	ns -= s->bytes_ns;
+	b->taken_of_bytes = chunks->taken_of_bytes;
+	predicted_ppm[GOVERNOR_WAITS] = share_of(ns + part_of(s->processes_ns, rest, taken),
+						 s->elapsed_ns);
+	predicted_ppm[GOVERNOR_OFF] = 0; /* nearly: the programs look at a flag */
 }
 
 /* What costs follow: the time of others in the kernel. */
@@ -83,14 +100,43 @@ static u64 load_ns(struct budget *b, const struct costs_second *s)
 
 static const char *level_name(u8 level)
 {
-	return level == STEP_LEVEL_calls ? "calls" : "waits";
+	static const char *const names[] = {[GOVERNOR_OFF] = "nothing",
+					    [GOVERNOR_WAITS] = "waits",
+					    [GOVERNOR_BYTES] = "waits and bytes",
+					    [GOVERNOR_CALLS] = "calls"};
+
+	return names[level];
+}
+
+/* A step to or from the level at which nothing is recorded, or that even that costs too much. */
+static void pause_print(const struct budget *b, const struct governor_decision *d)
+{
+	double budget = b->ppm / 1e4, cost = d->cost_ppm / 1e4;
+
+	if (d->why == STEP_above)
+		fprintf(stderr,
+			"fathom: %s took %.1f %% of the CPUs; to hold the budget of %g %%, nothing "
+			"is recorded for %.0f s\n",
+			level_name(d->from), cost, budget, (double)b->governor.wait_ns / 1e9);
+	else if (d->why == STEP_below)
+		fprintf(stderr,
+			"fathom: %s are recorded again, to see whether they fit into the budget of "
+			"%g %%\n",
+			level_name(d->to), budget);
+	else
+		fprintf(stderr,
+			"fathom: nothing is recorded, and fathom takes %.1f %% of the CPUs, more "
+			"than the budget of %g %%\n",
+			cost, budget);
 }
 
 static void decision_print(const struct budget *b, const struct governor_decision *d)
 {
 	double budget = b->ppm / 1e4, cost = d->cost_ppm / 1e4, next = d->predicted_ppm / 1e4;
 
-	if (d->why == STEP_above)
+	if (d->from == GOVERNOR_OFF || d->to == GOVERNOR_OFF)
+		pause_print(b, d);
+	else if (d->why == STEP_above)
 		fprintf(stderr,
 			"fathom: %s took %.1f %% of the CPUs; to hold the budget of %g %%, only "
 			"%s are recorded from now on (about %.1f %%)\n",
@@ -110,22 +156,33 @@ static void decision_print(const struct budget *b, const struct governor_decisio
 static int decision_tell(const struct budget *b, const struct governor_decision *d,
 			 const struct capture_sink *sink)
 {
+	static const u8 levels[] = {[GOVERNOR_OFF] = STEP_LEVEL_nothing,
+				    [GOVERNOR_WAITS] = STEP_LEVEL_waits,
+				    [GOVERNOR_BYTES] = STEP_LEVEL_waits_bytes,
+				    [GOVERNOR_CALLS] = STEP_LEVEL_calls};
 	union {
 		struct record_step step;
 		u8 slot[RECORD_SLOT_BYTES]; /* the sink reads whole slots */
 	} r = {.slot = {0}};
 
-	decision_print(b, d);
 	r.step.head.kind = RECORD_step;
 	r.step.head.slots = 1;
 	r.step.head.time_ns = host_clock_now_ns();
-	r.step.from = d->from;
-	r.step.to = d->to;
+	r.step.from = levels[d->from];
+	r.step.to = levels[d->to];
 	r.step.why = d->why;
 	r.step.budget_ppm = b->ppm;
 	r.step.cost_ppm = d->cost_ppm;
 	r.step.predicted_ppm = d->predicted_ppm;
 	return sink->record(sink->arg, &budget_stream, &r.step.head);
+}
+
+static void level_set(const struct budget *b, struct detail *detail)
+{
+	u8 level = b->governor.level;
+
+	detail->most = level == GOVERNOR_CALLS ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS;
+	detail->most_bytes = level >= GOVERNOR_BYTES;
 }
 
 int budget_follow(struct budget *b, struct costs *costs, struct detail *detail,
@@ -134,18 +191,34 @@ int budget_follow(struct budget *b, struct costs *costs, struct detail *detail,
 	struct governor_input in = {.now_ns = host_clock_now_ns(), .held = detail->asked};
 	struct governor_decision d;
 	struct costs_second s;
-	u64 waits_ns;
 
 	if (!b->ppm || !costs_second_take(costs, &s))
 		return 0;
-	waits_ns = without_calls_ns(b, &s, chunks);
-	in.predicted_ppm[STEP_LEVEL_waits] = share_of(waits_ns, s.elapsed_ns);
+	levels_predict(b, &s, chunks, in.predicted_ppm);
 	in.second = (struct governor_second){
 		.elapsed_ns = s.elapsed_ns,
 		.cost_ppm = share_of(s.programs_ns + s.processes_ns, s.elapsed_ns),
 		.load_ppm = share_of(load_ns(b, &s), s.elapsed_ns)};
 	d = governor_decide(&b->governor, &in);
-	detail->most = b->governor.level == STEP_LEVEL_calls ? CAPTURE_DETAIL_CALLS
-							     : CAPTURE_DETAIL_WAITS;
-	return d.why == STEP_none ? 0 : decision_tell(b, &d, sink);
+	level_set(b, detail);
+	if (d.why == STEP_none)
+		return 0;
+	decision_print(b, &d);
+	if (d.from != GOVERNOR_OFF && d.to != GOVERNOR_OFF)
+		return decision_tell(b, &d, sink);
+	if (d.from != d.to)
+		b->pause_step = d;
+	return 0;
+}
+
+bool budget_pauses(const struct budget *b, const struct detail *detail)
+{
+	return b->ppm && b->governor.level == GOVERNOR_OFF && !detail->asked;
+}
+
+int budget_pause_tell(const struct budget *b, bool begins, const struct capture_sink *sink)
+{
+	const struct governor_decision *d = &b->pause_step;
+
+	return begins == (d->to == GOVERNOR_OFF) ? decision_tell(b, d, sink) : 0;
 }

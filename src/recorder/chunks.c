@@ -47,6 +47,7 @@ static int take_record(void *arg, const struct capture_stream *s, const struct r
 	c->taken++;
 	c->taken_of_calls += record->kind == RECORD_syscall || record->kind == RECORD_fault ||
 			     record->kind == RECORD_path;
+	c->taken_of_bytes += record->kind == RECORD_bytes;
 	return err == -ENOMEM ? err : 0; /* the writer counted any other failure as a loss */
 }
 

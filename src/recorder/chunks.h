@@ -49,6 +49,7 @@ struct chunking {
 	VEC(struct chunk_stream *) cpus; /* of the writer, by CPU */
 	struct map apps;		 /* of the writer, by process */
 	u64 taken, taken_of_calls;	 /* records so far, and those of calls and page faults */
+	u64 taken_of_bytes;		 /* and of byte ranges */
 
 	pthread_mutex_t mutex; /* guards the fields below, which the sealer's thread uses */
 	bool stopped;

@@ -273,10 +273,12 @@ void control_rotates(struct control *c)
 	c->rotations++;
 }
 
-void control_refuses(struct control *c)
+void control_refuses(struct control *c, const char *why)
 {
-	static const char text[] = "error the chunk could not be written\n";
+	char text[128];
 	size_t left = 0;
+
+	snprintf(text, sizeof(text), "error %s\n", why);
 
 	for (size_t i = 0; i < c->clients.count; i++) {
 		struct client *client = &c->clients.data[i];

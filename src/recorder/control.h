@@ -55,8 +55,8 @@ bool control_wants_end(const struct control *c);
 /* A chunk has ended and will be sealed. Call this once for each chunk. */
 void control_rotates(struct control *c);
 
-/* Answers the requests that wait for the next chunk: it could not be written. */
-void control_refuses(struct control *c);
+/* Answers the requests that wait for the next chunk, of which there is none, with the reason. */
+void control_refuses(struct control *c, const char *why);
 
 /* A chunk was sealed at `path`, or (NULL) could not be. Any thread may call this. */
 void control_sealed(struct control *c, const char *path);

@@ -64,6 +64,8 @@ static int program_tell(struct costs *c, const struct capture_sink *sink,
 	c->programs_ppm += scaled(cost->run_ns, common->measured_ns, 1000000);
 	if (cost->made == RECORD_syscall || cost->made == RECORD_fault)
 		c->calls_ppm += scaled(cost->run_ns, common->measured_ns, 1000000);
+	if (cost->made == RECORD_bytes)
+		c->bytes_ppm += scaled(cost->run_ns, common->measured_ns, 1000000);
 	return cost_write(sink, &r.cost, cost->name);
 }
 
@@ -79,7 +81,7 @@ static int programs_tell(struct costs *c, const struct capture_sink *sink, u64 n
 	common.measured_ns = costs.measured_ns - c->before.measured_ns;
 	if (!common.measured_ns || now <= common.begin_ns)
 		return 0;
-	c->programs_ppm = c->calls_ppm = 0;
+	c->programs_ppm = c->calls_ppm = c->bytes_ppm = 0;
 	for (size_t i = 0; i < costs.count && !err; i++) {
 		struct capture_cost grown = costs.list[i];
 
@@ -100,6 +102,7 @@ static void second_add(struct costs *c, u64 now, u64 processes_ns)
 	c->second.processes_ns += processes_ns;
 	c->second.programs_ns += scaled(c->programs_ppm, 1000000, elapsed_ns);
 	c->second.calls_ns += scaled(c->calls_ppm, 1000000, elapsed_ns);
+	c->second.bytes_ns += scaled(c->bytes_ppm, 1000000, elapsed_ns);
 }
 
 void costs_begin(struct costs *c, struct capture *capture, u64 begin_ns)

@@ -17,6 +17,7 @@ struct costs_second {
 	u64 processes_ns;
 	u64 programs_ns; /* at the rate of their last measurement */
 	u64 calls_ns;	 /* of those that record calls and page faults */
+	u64 bytes_ns;	 /* of those that record byte ranges */
 };
 
 /* Only the functions below use the fields. */
@@ -27,9 +28,9 @@ struct costs {
 	u64 programs_told_ns;	     /* and the programs */
 	u64 own_ns, hooks_ns;	     /* CPU time of this process, and of commands, when last told */
 	struct capture_costs before; /* of the programs, when last told */
-	u64 programs_ppm, calls_ppm; /* of the time, in the last measurement */
-	struct costs_second second;  /* since costs_second_take() */
-	u64 sum_programs_ns, sum_processes_ns; /* what was told */
+	u64 programs_ppm, calls_ppm, bytes_ppm; /* of the time, in the last measurement */
+	struct costs_second second;		/* since costs_second_take() */
+	u64 sum_programs_ns, sum_processes_ns;	/* what was told */
 };
 
 /* Begins to account when the programs have begun to record, at begin_ns. */

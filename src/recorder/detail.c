@@ -14,8 +14,11 @@
 
 struct detail detail_of(struct capture *capture, enum capture_detail own, bool bytes)
 {
-	return (struct detail){
-		.capture = capture, .own = own, .most = CAPTURE_DETAIL_CALLS, .bytes = bytes};
+	return (struct detail){.capture = capture,
+			       .own = own,
+			       .most = CAPTURE_DETAIL_CALLS,
+			       .most_bytes = true,
+			       .bytes = bytes};
 }
 
 const char *detail_name(enum capture_detail level, bool bytes)
@@ -69,12 +72,11 @@ static enum capture_detail wanted(const struct detail *d, u64 now_ns)
 	return window_is_open(d, now_ns) ? CAPTURE_DETAIL_CALLS : d->own;
 }
 
-/* A level that is lowered to `waits` has no byte ranges. */
 static bool bytes_wanted(const struct detail *d)
 {
 	if (d->asked && !d->asked_scope[0])
 		return d->asked_calls || d->asked_bytes;
-	return d->most != CAPTURE_DETAIL_WAITS;
+	return d->most_bytes;
 }
 
 /* When the window opens, closes, or the next time begins. */
@@ -167,9 +169,10 @@ static void state_tell(const struct detail *d, u64 now_ns, char *text, size_t si
 	if (d->asked && d->asked_scope[0])
 		level = d->asked_calls ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS;
 	bytes = !(capture_filters(d->capture) & FILTER_BYTES) && d->bytes;
-	snprintf(text, size, "%s %s %" PRIu64 "%s%s\n", detail_name(level, bytes),
-		 detail_name(d->own, d->bytes), due_ns == UINT64_MAX ? 0 : due_ns - now_ns,
-		 d->asked_scope[0] ? " " : "", d->asked_scope);
+	snprintf(text, size, "%s %s %" PRIu64 "%s%s\n",
+		 d->paused ? "nothing" : detail_name(level, bytes), detail_name(d->own, d->bytes),
+		 due_ns == UINT64_MAX ? 0 : due_ns - now_ns, d->asked_scope[0] ? " " : "",
+		 d->asked_scope);
 }
 
 static int level_read(const struct detail *d, const char *name, struct detail_request *asked,

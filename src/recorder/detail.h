@@ -19,8 +19,10 @@ struct detail {
 	struct capture *capture; /* borrowed; NULL: it was not opened yet */
 	enum capture_detail own; /* of the recording; with scopes that differ: _SCOPES */
 	bool bytes;		 /* byte ranges are recorded, unless the level is lowered */
-	enum capture_detail
-		most; /* no more than that is recorded unless it is asked for: a budget */
+	/* No more than that is recorded unless it is asked for: a budget. */
+	enum capture_detail most;
+	bool most_bytes;	 /* likewise: byte ranges are */
+	bool paused;		 /* likewise: nothing is. Only the recorder sets it */
 	u64 window_ns, every_ns; /* calls for so long, once in each such time; 0: never */
 	u64 turn_ns;		 /* when the present such time began; 0: none has */
 	u64 window_from_ns;	 /* when calls are recorded in it */

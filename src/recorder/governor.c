@@ -28,6 +28,23 @@ struct governor_second governor_mean(const struct governor *g)
 	return mean;
 }
 
+/* The next level that it may choose; the same: there is none. */
+static u8 next_below(const struct governor *g, u8 level)
+{
+	for (u8 to = level; to-- > 0;)
+		if (g->levels >> to & 1)
+			return to;
+	return level;
+}
+
+static u8 next_above(const struct governor *g, u8 level)
+{
+	for (u8 to = level + 1; to <= g->wanted; to++)
+		if (g->levels >> to & 1)
+			return to;
+	return level;
+}
+
 /*
  * Whether the mean of ten seconds would exceed the budget if the next second costs what the last
  * one did: what is spent beyond it then is more than half of what the level below can make good in
@@ -35,7 +52,8 @@ struct governor_second governor_mean(const struct governor *g)
  */
 static bool is_above(const struct governor *g, const struct governor_input *in)
 {
-	s64 budget = g->budget_ppm, below = g->level ? in->predicted_ppm[g->level - 1] : budget;
+	u8 to = next_below(g, g->level);
+	s64 budget = g->budget_ppm, below = to < g->level ? in->predicted_ppm[to] : budget;
 	s64 room = budget > below ? budget - below : 0;
 	s64 beyond = (s64)in->second.cost_ppm - budget, seconds = 1;
 
@@ -49,13 +67,10 @@ static bool is_above(const struct governor *g, const struct governor_input *in)
 /* The highest level below that is predicted to fit, or the lowest. */
 static u8 level_below(const struct governor *g, const struct governor_input *in)
 {
-	u8 to = g->level;
+	u8 to = next_below(g, g->level);
 
-	while (to) {
-		to--;
-		if (in->predicted_ppm[to] <= g->budget_ppm)
-			break;
-	}
+	while (in->predicted_ppm[to] > g->budget_ppm && next_below(g, to) < to)
+		to = next_below(g, to);
 	return to;
 }
 
@@ -75,9 +90,11 @@ static u8 level_above(const struct governor *g, u64 waited_ns)
 	if (waited_ns < g->wait_ns)
 		return g->level;
 	for (u8 to = g->wanted; to > g->level; to--)
-		if (cost_above(g, to) <= g->budget_ppm)
+		if (g->levels >> to & 1 && cost_above(g, to) <= g->budget_ppm)
 			return to;
-	return waited_ns >= GOVERNOR_WAIT_MOST_NS ? g->level + 1 : g->level;
+	if (g->level == GOVERNOR_OFF || waited_ns >= GOVERNOR_WAIT_MOST_NS)
+		return next_above(g, g->level);
+	return g->level;
 }
 
 static void level_set(struct governor *g, u8 to, u64 now_ns)
@@ -137,13 +154,19 @@ static struct governor_decision step_up(struct governor *g, u64 now_ns)
 	d.why = STEP_below;
 	d.predicted_ppm = cost_above(g, d.to);
 	g->trying = true;
+	g->settles = d.from == GOVERNOR_OFF;
 	level_set(g, d.to, now_ns);
 	return d;
 }
 
-struct governor governor_begin(u32 budget_ppm, u8 wanted, u64 now_ns)
+struct governor governor_begin(u32 budget_ppm, u32 levels, u64 now_ns)
 {
+	u8 wanted = GOVERNOR_LEVELS - 1;
+
+	while (wanted && !(levels >> wanted & 1))
+		wanted--;
 	return (struct governor){.budget_ppm = budget_ppm,
+				 .levels = levels,
 				 .wanted = wanted,
 				 .level = wanted,
 				 .stepped_ns = now_ns,
@@ -165,7 +188,8 @@ struct governor_decision governor_decide(struct governor *g, const struct govern
 	g->seconds[g->count++ % GOVERNOR_SECONDS] = in->second;
 	if (g->trying && in->now_ns - g->stepped_ns >= g->wait_ns)
 		g->trying = false; /* it holds */
-	if (is_above(g, in))
+	/* a pause ends in its time, even one that does not hold the budget, once that is told */
+	if (is_above(g, in) && !(g->level == GOVERNOR_OFF && g->beyond))
 		return step_down(g, in);
 	if (governor_mean(g).cost_ppm <= g->budget_ppm)
 		g->beyond = false;

@@ -9,6 +9,8 @@
  * - Up: after 30 s at the earliest, once what the level cost, scaled to the load of now, fits. If
  *   the level does not hold for as long as was waited for it, the next try waits twice as long, up
  *   to ten minutes. After ten minutes it tries whatever is predicted.
+ * - The lowest level of a hard budget records nothing. From there it tries the next one each time,
+ *   whatever is predicted: so something is recorded now and then.
  */
 #ifndef RECORDER_GOVERNOR_H
 #define RECORDER_GOVERNOR_H
@@ -22,6 +24,15 @@
 #define GOVERNOR_WAIT_NS 30000000000ull	      /* before the first try up */
 #define GOVERNOR_WAIT_MOST_NS 600000000000ull /* before any further one */
 
+/* In the order of what they cost. */
+enum governor_level {
+	GOVERNOR_OFF, /* nothing is recorded */
+	GOVERNOR_WAITS,
+	GOVERNOR_BYTES, /* and byte ranges */
+	GOVERNOR_CALLS,
+	GOVERNOR_LEVELS
+};
+
 /* A second, more or less. Shares of the CPUs are in millionths. */
 struct governor_second {
 	u64 elapsed_ns;
@@ -29,25 +40,27 @@ struct governor_second {
 	u32 load_ppm; /* what costs follow: the time that programs spent in the kernel */
 };
 
-/* Use governor_begin(). Levels are those of enum step_level. */
+/* Use governor_begin(). Levels are those of enum governor_level. */
 struct governor {
 	u32 budget_ppm;
-	u8 wanted; /* the highest level */
+	u32 levels; /* that it chooses from: a bit for each */
+	u8 wanted;  /* the highest of them */
 	u8 level;
 	struct governor_second seconds[GOVERNOR_SECONDS]; /* at this level, the last ones */
 	size_t count;					  /* all at this level */
 	u64 stepped_ns;					  /* when this level began */
 	u64 wait_ns;  /* from then to a try up; of a level that was tried: to be held */
 	bool trying;  /* this level is a try */
-	bool settles; /* the second after a step down, in which older records are still written */
+	bool settles; /* a second that is of no level: older records are still written, or a
+			 snapshot */
 	bool beyond;  /* it was told that the lowest level does not fit */
-	struct governor_second left[STEP_LEVELS]; /* the mean when a level was left; or all 0 */
+	struct governor_second left[GOVERNOR_LEVELS]; /* the mean when a level was left; or all 0 */
 };
 
 struct governor_input {
 	u64 now_ns;
-	struct governor_second second;	/* the last one */
-	u32 predicted_ppm[STEP_LEVELS]; /* what the levels below would have cost in it */
+	struct governor_second second;	    /* the last one */
+	u32 predicted_ppm[GOVERNOR_LEVELS]; /* what the levels below would have cost in it */
 	bool held; /* somebody chose the level for a time: it decides nothing */
 };
 
@@ -58,8 +71,8 @@ struct governor_decision {
 	u32 predicted_ppm; /* what the new level is expected to cost; 0: not known */
 };
 
-/* Begins at the wanted level. */
-struct governor governor_begin(u32 budget_ppm, u8 wanted, u64 now_ns);
+/* Begins at the highest of the levels, of which there is at least one. */
+struct governor governor_begin(u32 budget_ppm, u32 levels, u64 now_ns);
 
 /* Decides after a second. The caller sets the level that the decision names. */
 struct governor_decision governor_decide(struct governor *g, const struct governor_input *input);

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/recorder.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,15 +11,11 @@
 #include "base/host_clock.h"
 #include "capture/capture.h"
 #include "chunk/chunk.h"
-#include "recorder/budget.h"
-#include "recorder/chunks.h"
-#include "recorder/control.h"
-#include "recorder/costs.h"
 #include "recorder/default_dir.h"
-#include "recorder/detail.h"
 #include "recorder/file_limit.h"
 #include "recorder/flight.h"
 #include "recorder/hook.h"
+#include "recorder/internal.h"
 #include "recorder/lacks.h"
 #include "recorder/options.h"
 #include "recorder/owner.h"
@@ -29,35 +23,12 @@
 #include "recorder/retention.h"
 #include "recorder/until.h"
 
-#define FLUSH_NS 200000000ull	 /* interval of flushes: at most this much is lost in a crash */
-#define SIZED_NS 5000000ull	 /* least interval of checks of a chunk's size */
-#define PACED_NS 1000000000ull	 /* age at which a chunk's own pace is used */
-#define SERVED_NS 1000000ull	 /* interval of steps while a client waits for a chunk */
 #define LATENESS_NS 100000000ull /* how late a record may arrive: its producer was preempted */
-
-struct recorder {
-	struct recorder_options options;
-	struct capture *capture;
-	struct chunking chunks;
-	struct retainer *retainer; /* with options.keep */
-	struct control *control;   /* for `fathom rotate` and `fathom snapshot` */
-	struct costs costs;
-	struct budget budget;
-	struct flight *flight; /* of a flight recorder, which opens a chunk only on request */
-	struct recording_hold hold;
-	const struct chunk_owner *owner; /* static; NULL: the effective user */
-	u64 chunk_begin_ns, flushed_ns, begin_ns, end_ns;
-	double pace;	    /* of the previous chunk, in bytes per nanosecond */
-	bool command_waits; /* the exec of the command is under way */
-	int command_failed; /* errno of that exec; 0: it did not fail */
-	bool begun;	    /* the directory has its final name */
-	char missing[CHUNK_MISSING_BYTES];
-	u32 filters; /* when the open chunk began */
-	struct detail detail;
-};
 
 static struct capture_sink sink_of(struct recorder *r)
 {
+	if (r->paused)
+		return capture_nowhere();
 	if (!r->flight)
 		return chunking_sink(&r->chunks);
 	return (struct capture_sink){
@@ -146,14 +117,6 @@ static int command_look(struct recorder *r, struct error *e)
 
 /* ---- rotation and snapshots ---- */
 
-/* Bytes per nanosecond of the open chunk. */
-static double chunk_pace(const struct recorder *r, u64 now)
-{
-	double bytes = (double)chunking_bytes(&r->chunks);
-
-	return now > r->chunk_begin_ns ? bytes / (double)(now - r->chunk_begin_ns) : 0;
-}
-
 static int costs_told(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = sink_of(r);
@@ -177,7 +140,7 @@ static int rotate(struct recorder *r, struct error *e)
 	if (err < 0)
 		return error_set(e, err, "cannot end the chunk");
 	r->filters = capture_filters(r->capture);
-	r->pace = chunk_pace(r, cut_ns);
+	r->pace = recorder_pace(r, cut_ns);
 	err = chunking_rotate(&r->chunks, cut_ns, capture_complete(r->capture, true),
 			      incomplete_fields(r), e);
 	r->chunk_begin_ns = r->flushed_ns = cut_ns;
@@ -237,15 +200,87 @@ static void snapshot_or_report(struct recorder *r)
 		return;
 	fprintf(stderr, "fathom: snapshot: %s\n", e.text);
 	chunking_abandon(&r->chunks); /* its records can be requested again */
-	control_refuses(r->control);  /* no request waits if the chunk is already being sealed */
+	/* no request waits if the chunk is already being sealed */
+	control_refuses(r->control, "the chunk could not be written");
 }
+
+/* ---- pauses ---- */
+
+/* Seals the chunk. From its end on nothing is recorded. */
+static int pause_begin(struct recorder *r, struct error *e)
+{
+	struct capture_sink sink = sink_of(r);
+	u64 cut_ns;
+	int err = recording_begin(r, e);
+
+	if (!err)
+		err = costs_told(r, e);
+	if (!err)
+		err = budget_pause_tell(&r->budget, true, &sink);
+	if (!err)
+		err = capture_cut(r->capture, &sink, &cut_ns);
+	if (err < 0)
+		return error_is_set(e) ? err : error_set(e, err, "cannot end the chunk");
+	capture_pause(r->capture);
+	r->paused = r->detail.paused = true;
+	if (capture_complete(r->capture, false) < cut_ns)
+		chunking_complete(&r->chunks, capture_complete(r->capture, false));
+	/* the end of a chunk is exclusive; capture's cut includes its instant */
+	err = chunking_end(&r->chunks, cut_ns + 1, incomplete_fields(r), e);
+	return err && room_make(r, err, e) ? 0 : err;
+}
+
+/* Goes on with a new chunk. */
+static int pause_end(struct recorder *r, struct error *e)
+{
+	struct capture_sink sink;
+	u64 begin_ns;
+	int err = costs_told(r, e);
+
+	if (!err)
+		err = capture_resume(r->capture, &begin_ns, e);
+	if (err)
+		return err;
+	r->filters = capture_filters(r->capture);
+	err = chunking_begin(&r->chunks, begin_ns, e);
+	if (err && room_make(r, err, e))
+		err = chunking_begin(&r->chunks, begin_ns, e);
+	if (err)
+		return err;
+	r->chunk_begin_ns = r->flushed_ns = begin_ns;
+	r->paused = r->detail.paused = false;
+	sink = sink_of(r);
+	err = capture_look(r->capture, &sink, e);
+	if (!err && (err = budget_pause_tell(&r->budget, false, &sink)))
+		error_set(e, err, "cannot record the end of a pause");
+	return err;
+}
+
+/* A pause begins at `waits` only, which the budget has asked for. */
+static int pause_follow(struct recorder *r, struct error *e)
+{
+	bool pauses = budget_pauses(&r->budget, &r->detail);
+
+	if (r->paused && control_wants_rotation(r->control))
+		control_refuses(r->control, "nothing is recorded now, to hold the budget");
+	if (pauses == r->paused)
+		return 0;
+	if (!pauses)
+		return pause_end(r, e);
+	return capture_detail(r->capture) == CAPTURE_DETAIL_WAITS ? pause_begin(r, e) : 0;
+}
+
+/* ---- a step ---- */
 
 static bool rotation_due(const struct recorder *r, u64 now)
 {
 	const struct limits *limits = &r->options.rotate;
 	bool wanted = control_wants_rotation(r->control); /* always called: it clears the request */
 
-	return wanted || (limits->time_ns && now - r->chunk_begin_ns >= limits->time_ns) ||
+	/* a chunk may have begun after `now` */
+	return wanted ||
+	       (limits->time_ns && now > r->chunk_begin_ns &&
+		now - r->chunk_begin_ns >= limits->time_ns) ||
 	       (limits->bytes && chunking_bytes(&r->chunks) >= limits->bytes);
 }
 
@@ -284,61 +319,20 @@ int recorder_step(struct recorder *r, struct error *e)
 	if (!err)
 		detail_follow(&r->detail, now);
 	if (!err)
+		err = pause_follow(r, e);
+	if (!err)
 		err = chunking_check(&r->chunks, e);
 	if (!err && r->flight) {
 		if (control_wants_rotation(r->control))
 			snapshot_or_report(r);
-	} else if (!err && rotation_due(r, now)) {
+	} else if (!err && !r->paused && rotation_due(r, now)) {
 		err = rotate_or_make_room(r, e);
 	}
-	if (!err && chunking_is_open(&r->chunks) && now >= r->flushed_ns + FLUSH_NS &&
+	if (!err && chunking_is_open(&r->chunks) && now >= r->flushed_ns + RECORDER_FLUSH_NS &&
 	    now > LATENESS_NS)
 		err = flush(r, now, e);
 	retention_follow(r);
 	return err;
-}
-
-static u64 least(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
-static u64 until(u64 ns, u64 now)
-{
-	return ns > now ? ns - now : 0;
-}
-
-/*
- * The time in which half of the bytes left in the chunk are written, at the pace of this chunk.
- * While the chunk is young, the pace of the previous one is used, if that was faster.
- */
-static u64 until_full(const struct recorder *r, u64 limit, u64 now)
-{
-	double left = (double)limit - (double)chunking_bytes(&r->chunks);
-	double pace = chunk_pace(r, now);
-
-	if (now < r->chunk_begin_ns + PACED_NS && pace < r->pace)
-		pace = r->pace;
-	if (left / 2 <= pace * (double)SIZED_NS)
-		return SIZED_NS;
-	return left / 2 < pace * (double)FLUSH_NS ? (u64)(left / 2 / pace) : FLUSH_NS;
-}
-
-void recorder_wait(struct recorder *r, u64 at_most_ns)
-{
-	const struct limits *limits = &r->options.rotate;
-	u64 now = host_clock_now_ns();
-
-	if (chunking_is_open(&r->chunks))
-		at_most_ns = least(at_most_ns, until(r->flushed_ns + FLUSH_NS, now));
-	if (!r->flight && limits->time_ns)
-		at_most_ns = least(at_most_ns, until(r->chunk_begin_ns + limits->time_ns, now));
-	if (!r->flight && limits->bytes)
-		at_most_ns = least(at_most_ns, until_full(r, limits->bytes, now));
-	at_most_ns = least(at_most_ns, until(detail_due_ns(&r->detail, now), now));
-	if (control_is_busy(r->control))
-		at_most_ns = least(at_most_ns, SERVED_NS);
-	capture_wait(r->capture, at_most_ns);
 }
 
 /* ---- begin and end ---- */
@@ -392,7 +386,7 @@ static int capture_begin(struct recorder *r, struct error *e)
 		r->filters = capture_filters(r->capture);
 	r->detail = detail_of(r->capture, recorder_own_detail(o), !o->no_bytes);
 	detail_windows(&r->detail, o->calls_ns, o->calls_every_ns);
-	budget_begin(&r->budget, o->budget_ppm, &r->detail, host_clock_now_ns());
+	budget_begin(&r->budget, o->budget_ppm, o->budget_hard, &r->detail, host_clock_now_ns());
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
 	if (!err) /* before the chunk is made, which takes a while on a busy disk */
 		capture_turn_on(r->capture, r->begin_ns);

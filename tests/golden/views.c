@@ -13,7 +13,7 @@ static const struct clock_view clocks[] = {
 	{"web-1", "2b9c52c2-7d0e-4f4e-9a44-0d7c0d1f3a11", T0, 1763700000000000000},
 	{"web-1", "2b9c52c2-7d0e-4f4e-9a44-0d7c0d1f3a11", T0 + 1000 * MS, 1763700001000000500},
 };
-static const struct gap_view gaps[] = {{NULL, T0 + 500 * MS, T0 + 620 * MS}};
+static const struct gap_view gaps[] = {{NULL, T0 + 500 * MS, T0 + 620 * MS, NULL}};
 
 const struct source_view source_whole = {.clocks = clocks, .clocks_count = 1};
 const struct source_view source_damaged = {

@@ -114,6 +114,35 @@ def byte_ranges_come_and_go():
     return None
 
 
+def lines_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+@tests.add
+def a_budget_steps_from_bytes_to_waits():
+    recording, said = fathom.path("budget"), fathom.path("budget.said")
+    with subprocess.Popen([sys.executable, "-c", LOAD], stdin=subprocess.PIPE) as load:
+        with open(said, "w", encoding="utf-8") as stderr, subprocess.Popen(
+                [fathom.binary, "record", "-o", recording, "--detail", "waits,bytes", "--budget", "0.01%",
+                 "-p", str(load.pid)], stderr=stderr) as recorder:
+            try:
+                until(lambda: "only waits are recorded from now on" in lines_of(said), "a step", 60)
+                until(lambda: fathom.ok("detail", recording).startswith("waits (the"), "its level", 10)
+                without = fathom.ok("rotate", recording) and fathom.ok("rotate", recording).strip()
+            finally:
+                recorder.send_signal(signal.SIGINT)
+                recorder.wait(60)
+        load.stdin.close()
+    report = fathom.report(recording, "thread")
+    step = report["steps"][0]
+    equal((step["from"], step["to"], step["why"]), ("waits,bytes", "waits", "above"), f"{step}")
+    check(step["predicted_ppm"] < step["cost_ppm"], f"{step}")
+    equal(report.get("bytes_missing"), True, "answers say so")
+    if shutil.which("babeltrace2"):
+        equal(ranges(without), [], "ranges behind the step")
+
+
 @tests.add
 def nothing_stays_in_the_kernel():
     harness.nothing_is_left_in_the_kernel(before)

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import harness
 from harness import check, equal
@@ -151,24 +152,77 @@ def a_budget_lowers_the_level_and_says_so():
             os.killpg(recorder.pid, signal.SIGKILL)  # the load, which holds our output
     equal(lines_of(said).count("only waits are recorded from now on"), 1, lines_of(said))
     report = fathom.report(recording, "syscall")
-    step, = report["steps"]
-    equal((step["from"], step["to"], step["why"]), ("calls", "waits", "above"), f"{step}")
+    steps = [step for step in report["steps"] if step["why"] == "above"]
+    levels = [steps[0]["from"], *(step["to"] for step in steps)]
+    check(levels in (["calls", "waits"], ["calls", "waits,bytes", "waits"]), f"{report['steps']}")
+    step = steps[0]
     check(step["cost_ppm"] > step["budget_ppm"] > step["predicted_ppm"], f"{step}")
     check(step["time_ns"] - report["from_ns"] < 15e9 * harness.SLOWER or os.getloadavg()[0] > 4,
           f"it took {(step['time_ns'] - report['from_ns']) / 1e9} s")
     equal(report["detail"], "waits", "some of the time")
     check(any(row["key"] == "getppid" for row in report["rows"]), "calls before the step")
     text = fathom.ok("report", recording)
-    check(re.search(r"^budget: from \d\d:\d\d:\d\d on only waits were recorded: calls took", text, re.M), text)
+    check(re.search(r"^budget: from \d\d:\d\d:\d\d on only waits were recorded: (calls|waits,bytes) took", text, re.M), text)
     for row in fathom.report(recording, "thread")["rows"]:
         equal(sum(row["time"].values()), row["total_ns"], f"sum of {row}")
 
 
+# Forks, execs, sleeps and ends, ten times a second or so.
+SLEEPS = "while sleep 0.1; do :; done"
+
+
+def sealed(recording):
+    return [chunk for chunk in fathom.chunks(recording) if chunk["state"] == "sealed"]
+
+
+@tests.add
+def a_hard_budget_pauses_and_goes_on_when_a_level_is_asked_for():
+    recording, said = fathom.path("hard"), fathom.path("hard.said")
+    with open(said, "w", encoding="utf-8") as stderr, subprocess.Popen(
+            [fathom.binary, "record", "-o", recording, "--detail", "waits", "--budget", "0.01%,hard",
+             "--", "sh", "-c", SLEEPS], stderr=stderr, start_new_session=True) as recorder:
+        try:
+            harness.until(lambda: "nothing is recorded for 30 s" in lines_of(said), "a pause", 60)
+            harness.until(lambda: fathom.ok("detail", recording).startswith("nothing"), "its level", 10)
+            harness.until(lambda: len(sealed(recording)) == 1, "the chunk before the pause", 20)
+            refused = fathom.run("rotate", recording)
+            check(refused.returncode and "to hold the budget" in refused.stderr, f"rotate: {refused}")
+            began_ns = time.monotonic_ns()
+            fathom.ok("detail", recording, "waits", "--for", "1500ms")
+            harness.until(lambda: len(sealed(recording)) == 2, "a second chunk", 20)
+            ended_ns = time.monotonic_ns()
+            harness.until(lambda: fathom.ok("detail", recording).startswith("nothing"), "a pause", 10)
+        finally:
+            recorder.send_signal(signal.SIGINT)
+            recorder.wait(60)
+            os.killpg(recorder.pid, signal.SIGKILL)  # the load, which holds our output
+    report = fathom.report(recording, "thread")
+    gap, = report["gaps"]
+    equal(gap.get("why"), "budget", f"{gap}")
+    check(began_ns <= gap["to_ns"] < report["to_ns"] <= ended_ns, f"{began_ns} {gap} {ended_ns}")
+    for step in report["steps"]:
+        equal((step["from"], step["to"], step["why"]), ("waits", "nothing", "above"), f"{step}")
+    text = " ".join(fathom.ok("report", recording).split())
+    check("the recorder paused to hold its budget" in text, text)
+    check(re.search(r"budget: from \d\d:\d\d:\d\d on nothing was recorded: waits took", text), text)
+    for row in report["rows"]:
+        equal(sum(row["time"].values()), row["total_ns"], f"sum of {row}")
+    second, = [chunk for chunk in sealed(recording) if chunk["begin_ns"] == gap["to_ns"]]
+    rows = fathom.report(second["path"], "thread")["rows"]
+    check({"sh", "sleep"} <= {row["program"].split("/")[-1] for row in rows if row.get("program")},
+          f"names behind the pause: {rows}")
+    check(all(row["time"]["unknown_ns"] < 1e8 for row in rows), f"unknown behind the pause: {rows}")
+
+
 @tests.add
 def a_budget_that_cannot_be_held_is_refused():
-    for share in "3", "0%", "101%", "x%", "%":
+    for share in "3", "0%", "101%", "x%", "%", "3%,soft", "3%,", "3%hard":
         result = fathom.run("record", "--budget", share, "-d", "1")
         equal(result.returncode, 2, f"status with {share}: {result.stderr}")
+    for command in ["record", "--flight"], ["up"]:
+        result = fathom.run(*command, "--budget", "3%,hard")
+        equal(result.returncode, 2, f"status of {command}: {result.stderr}")
+        check("leave out ,hard" in result.stderr, result.stderr)
     if subprocess.run(["setpriv", "--version"], capture_output=True).returncode:
         return "setpriv is missing"
     result = subprocess.run(

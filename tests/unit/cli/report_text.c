@@ -152,4 +152,39 @@ TEST(rows_of_several_hosts_name_theirs)
 	free(text);
 }
 
+/* The steps to and from a pause, and the gap that it is. */
+TEST(a_pause_is_told_with_its_reason)
+{
+	static const struct gap_view gap = {.from_ns = 5, .to_ns = 9, .why = "budget"};
+	static const struct step_view steps[] = {{.time_ns = 5,
+						  .from = "waits,bytes",
+						  .to = "nothing",
+						  .why = "above",
+						  .budget_ppm = 30000,
+						  .cost_ppm = 45000},
+						 {.time_ns = 9,
+						  .from = "nothing",
+						  .to = "waits",
+						  .why = "below",
+						  .budget_ppm = 30000}};
+	const struct report report = {
+		.by = "process",
+		.sort = "cpu",
+		.source = {.gaps = &gap, .gaps_count = 1, .steps = steps, .steps_count = 2}};
+	char *text = NULL;
+	size_t size;
+	struct terminal t = {.file = open_memstream(&text, &size)};
+
+	report_write_text(&t, &report);
+	fclose(t.file);
+	shows(text, 0,
+	      "gap: nothing was recorded for 4 ns (5 to 9): the recorder paused to hold "
+	      "its budget\n");
+	shows(text, 0,
+	      "on nothing was recorded: waits,bytes took 4.5 % of the CPUs, and --budget "
+	      "allows 3 %\n");
+	shows(text, 0, "on waits were recorded again\n");
+	free(text);
+}
+
 TEST_MAIN()

@@ -119,7 +119,7 @@ TEST(a_chunk_that_cannot_be_begun_is_an_error)
 	control_rotates(control); /* under way: it will be answered */
 	asking_start(&b, dir, "rotate\n");
 	serve_until_wanted(control);
-	control_refuses(control);
+	control_refuses(control, "the chunk could not be written");
 	CHECK_EQ(pthread_join(b.thread, NULL), 0);
 	CHECK(b.result < 0);
 	CHECK(strstr(b.error.text, "could not be written") != NULL);

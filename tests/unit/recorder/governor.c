@@ -11,7 +11,7 @@
 
 /* A host: recording costs this part of its load, at each level, in percent. */
 struct host {
-	u32 percent[STEP_LEVELS];
+	u32 percent[GOVERNOR_LEVELS];
 	u32 noise; /* a second costs up to so many percent more or less */
 	struct governor g;
 	u64 now_ns;
@@ -23,9 +23,21 @@ struct host {
 
 static struct host host_of(u32 waits, u32 calls)
 {
-	struct host h = {.percent = {waits, calls}, .now_ns = SECOND_NS};
+	struct host h = {.now_ns = SECOND_NS};
 
-	h.g = governor_begin(BUDGET, STEP_LEVEL_calls, h.now_ns);
+	h.percent[GOVERNOR_WAITS] = waits;
+	h.percent[GOVERNOR_CALLS] = calls;
+	h.g = governor_begin(BUDGET, 1u << GOVERNOR_WAITS | 1u << GOVERNOR_CALLS, h.now_ns);
+	return h;
+}
+
+/* A host whose recording has byte ranges, and can pause. */
+static struct host host_of_all(u32 waits, u32 bytes, u32 calls)
+{
+	struct host h = host_of(waits, calls);
+
+	h.percent[GOVERNOR_BYTES] = bytes;
+	h.g = governor_begin(BUDGET, (1u << GOVERNOR_LEVELS) - 1, h.now_ns);
 	return h;
 }
 
@@ -76,8 +88,8 @@ TEST(a_second_above_twice_the_budget_steps_down_at_once)
 	struct governor_decision d = second(&h, 900000);
 
 	CHECK_EQ(d.why, STEP_above);
-	CHECK_EQ(d.from, STEP_LEVEL_calls);
-	CHECK_EQ(d.to, STEP_LEVEL_waits);
+	CHECK_EQ(d.from, GOVERNOR_CALLS);
+	CHECK_EQ(d.to, GOVERNOR_WAITS);
 	CHECK_EQ(d.cost_ppm, 135000);
 	CHECK_EQ(d.predicted_ppm, 18000);
 }
@@ -114,7 +126,7 @@ TEST(the_mean_of_ten_seconds_holds)
 			if (h.seconds >= GOVERNOR_SECONDS)
 				CHECK(mean_of_ten(&h) <= BUDGET);
 		}
-		CHECK_EQ(h.g.level, STEP_LEVEL_waits);
+		CHECK_EQ(h.g.level, GOVERNOR_WAITS);
 	}
 }
 
@@ -130,7 +142,7 @@ TEST(nothing_is_tried_while_the_load_stays)
 	seconds(&h, 60, 900000); /* then once, and that fails */
 	CHECK_EQ(h.steps[STEP_below], 1);
 	CHECK_EQ(h.steps[STEP_above], 2);
-	CHECK_EQ(h.g.level, STEP_LEVEL_waits);
+	CHECK_EQ(h.g.level, GOVERNOR_WAITS);
 }
 
 TEST(the_level_comes_back_with_less_load_and_not_before_half_a_minute)
@@ -139,16 +151,16 @@ TEST(the_level_comes_back_with_less_load_and_not_before_half_a_minute)
 	struct governor_decision d;
 
 	second(&h, 900000);
-	CHECK_EQ(h.g.level, STEP_LEVEL_waits);
+	CHECK_EQ(h.g.level, GOVERNOR_WAITS);
 	for (int i = 1; i < 30; i++)
 		CHECK_EQ(second(&h, 20000).why, STEP_none);
 	d = second(&h, 20000);
 	CHECK_EQ(d.why, STEP_below);
-	CHECK_EQ(d.to, STEP_LEVEL_calls);
+	CHECK_EQ(d.to, GOVERNOR_CALLS);
 	CHECK(d.predicted_ppm > 0 && d.predicted_ppm < BUDGET);
 	seconds(&h, 600, 20000);
 	CHECK_EQ(h.steps[STEP_below], 1);
-	CHECK_EQ(h.g.level, STEP_LEVEL_calls);
+	CHECK_EQ(h.g.level, GOVERNOR_CALLS);
 }
 
 /* What is predicted is wrong: the load is of another kind, and each try fails. */
@@ -160,7 +172,7 @@ TEST(each_failed_try_doubles_the_wait)
 
 	second(&h, 900000);
 	since_ns = h.now_ns;
-	h.percent[STEP_LEVEL_calls] = 300;
+	h.percent[GOVERNOR_CALLS] = 300;
 	while (tries < 8) {
 		if (second(&h, 50000).why != STEP_below)
 			continue;
@@ -168,7 +180,7 @@ TEST(each_failed_try_doubles_the_wait)
 		CHECK_EQ(second(&h, 50000).why, STEP_above);
 		since_ns = h.now_ns;
 		/* it learns what it costs; the kind of load changes again */
-		h.g.left[STEP_LEVEL_calls] = (struct governor_second){SECOND_NS, 1000, 50000};
+		h.g.left[GOVERNOR_CALLS] = (struct governor_second){SECOND_NS, 1000, 50000};
 	}
 	CHECK_EQ(tried_ns[0] / SECOND_NS, 30);
 	CHECK_EQ(tried_ns[1] / SECOND_NS, 60);
@@ -186,10 +198,10 @@ TEST(a_try_that_held_ends_the_doubling)
 	second(&h, 900000);
 	h.g.wait_ns = 240 * SECOND_NS;
 	seconds(&h, 240, 20000);
-	CHECK_EQ(h.g.level, STEP_LEVEL_calls);
+	CHECK_EQ(h.g.level, GOVERNOR_CALLS);
 	seconds(&h, 241, 20000);
 	second(&h, 900000);
-	CHECK_EQ(h.g.level, STEP_LEVEL_waits);
+	CHECK_EQ(h.g.level, GOVERNOR_WAITS);
 	CHECK_EQ(h.g.wait_ns, GOVERNOR_WAIT_NS);
 }
 
@@ -229,7 +241,7 @@ TEST(where_waits_do_not_fit_it_is_told_once)
 	seconds(&h, 300, 900000); /* 4.5 % */
 	CHECK_EQ(h.steps[STEP_above], 1);
 	CHECK_EQ(h.steps[STEP_beyond], 1);
-	CHECK_EQ(h.g.level, STEP_LEVEL_waits);
+	CHECK_EQ(h.g.level, GOVERNOR_WAITS);
 	seconds(&h, 20, 100000); /* it fits again, and then not */
 	seconds(&h, 20, 900000);
 	CHECK_EQ(h.steps[STEP_beyond], 2);
@@ -244,6 +256,126 @@ TEST(a_level_that_somebody_chose_is_left_alone)
 	CHECK_EQ(h.steps[STEP_none], 100);
 	h.held = false;
 	CHECK_EQ(second(&h, 900000).why, STEP_above);
+}
+
+TEST(bytes_lie_between_waits_and_calls)
+{
+	struct host h = host_of_all(1, 3, 15);
+	struct governor_decision d = second(&h, 900000);
+
+	CHECK_EQ(d.from, GOVERNOR_CALLS);
+	CHECK_EQ(d.to, GOVERNOR_BYTES); /* 2.7 % */
+	CHECK_EQ(d.predicted_ppm, 27000);
+	seconds(&h, 29, 900000);
+	CHECK_EQ(h.g.level, GOVERNOR_BYTES);
+	h.percent[GOVERNOR_BYTES] = 10;
+	d = second(&h, 900000);
+	CHECK_EQ(d.from, GOVERNOR_BYTES);
+	CHECK_EQ(d.to, GOVERNOR_WAITS);
+	CHECK_EQ(d.predicted_ppm, 9000);
+}
+
+TEST(bytes_are_passed_over_where_they_do_not_fit)
+{
+	struct host h = host_of_all(1, 10, 15);
+
+	CHECK_EQ(second(&h, 900000).to, GOVERNOR_WAITS);
+	CHECK_EQ(h.g.left[GOVERNOR_BYTES].cost_ppm, 90000);
+	for (int i = 1; i < 30; i++)
+		CHECK_EQ(second(&h, 225000).why, STEP_none);
+	CHECK_EQ(second(&h, 225000).to, GOVERNOR_BYTES); /* calls would cost 3.4 % */
+}
+
+/* Bytes that the recording never had are no level, and what they would cost is not looked at. */
+TEST(levels_that_a_recording_does_not_have_are_passed_over)
+{
+	struct host h = host_of(1, 15);
+
+	second(&h, 900000);
+	CHECK_EQ(h.g.level, GOVERNOR_WAITS);
+	seconds(&h, 30, 20000);
+	CHECK_EQ(h.g.level, GOVERNOR_CALLS);
+	h.g = governor_begin(BUDGET, 1u << GOVERNOR_OFF | 1u << GOVERNOR_WAITS, h.now_ns);
+	CHECK_EQ(h.g.level, GOVERNOR_WAITS);
+}
+
+TEST(where_waits_do_not_fit_a_hard_budget_nothing_is_recorded)
+{
+	struct host h = host_of_all(10, 12, 30);
+	struct governor_decision d = second(&h, 900000);
+
+	CHECK_EQ(d.why, STEP_above);
+	CHECK_EQ(d.from, GOVERNOR_CALLS);
+	CHECK_EQ(d.to, GOVERNOR_OFF);
+	CHECK_EQ(d.predicted_ppm, 0);
+}
+
+/* Whatever the tries cost: the pauses make it good, and each failed try doubles them. */
+TEST(a_pause_ends_after_half_a_minute_and_doubles_up_to_ten)
+{
+	struct host h = host_of_all(5, 30, 40);
+	u64 paused_ns[8], since_ns;
+	int tries = 0;
+
+	seconds(&h, 2, 900000);
+	CHECK_EQ(h.g.level, GOVERNOR_OFF);
+	since_ns = h.g.stepped_ns;
+	while (tries < 8) {
+		struct governor_decision d = second(&h, 900000);
+
+		CHECK(d.why != STEP_beyond);
+		/* the second of the snapshot comes on top */
+		CHECK(!tries || mean_of_ten(&h) <= BUDGET * 13 / 10);
+		if (d.why == STEP_above)
+			since_ns = h.now_ns;
+		if (d.why != STEP_below)
+			continue;
+		CHECK_EQ(d.from, GOVERNOR_OFF);
+		CHECK_EQ(d.to, GOVERNOR_WAITS);
+		paused_ns[tries++] = (h.now_ns - since_ns) / SECOND_NS;
+	}
+	CHECK_EQ(paused_ns[0], 30);
+	CHECK_EQ(paused_ns[1], 60);
+	CHECK_EQ(paused_ns[4], 480);
+	CHECK_EQ(paused_ns[5], 600);
+	CHECK_EQ(paused_ns[7], 600);
+}
+
+TEST(recording_stays_on_after_a_pause_where_it_fits_again)
+{
+	struct host h = host_of_all(5, 30, 40);
+
+	seconds(&h, 2, 900000);
+	CHECK_EQ(h.g.level, GOVERNOR_OFF);
+	seconds(&h, 600, 50000); /* calls cost 2 % */
+	CHECK_EQ(h.g.level, GOVERNOR_CALLS);
+	CHECK_EQ(h.steps[STEP_above], 1);
+}
+
+/* The second in which a pause ends has the snapshot, which is of no level. */
+TEST(the_second_of_a_snapshot_does_not_count)
+{
+	struct host h = host_of_all(5, 30, 40);
+
+	seconds(&h, 2, 900000);
+	while (h.g.level == GOVERNOR_OFF)
+		second(&h, 100000);
+	CHECK_EQ(h.g.level, GOVERNOR_WAITS);
+	CHECK_EQ(second(&h, 1000000).why, STEP_none);
+	CHECK_EQ(h.g.count, 0);
+}
+
+TEST(a_pause_that_does_not_hold_the_budget_is_told_once)
+{
+	struct host h = host_of_all(50, 50, 50);
+
+	h.percent[GOVERNOR_OFF] = 5;
+	seconds(&h, 25, 900000); /* 4.5 % */
+	CHECK_EQ(h.g.level, GOVERNOR_OFF);
+	CHECK_EQ(h.steps[STEP_beyond], 1);
+	CHECK_EQ(h.steps[STEP_below], 0);
+	seconds(&h, 6, 900000); /* and ends all the same */
+	CHECK_EQ(h.steps[STEP_below], 1);
 }
 
 TEST_MAIN()
