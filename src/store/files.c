@@ -352,8 +352,8 @@ static bool is_too_old(const struct store *s, uint64_t now_ns)
 
 int files_turn(struct store *s, struct error *e)
 {
-	uint64_t now_ns = now_unix_ns();
-	int err = s->writer && file_is_full(s, now_ns) ? file_turn(s, e) : 0;
+	int err = s->writer && file_is_full(s, now_unix_ns()) ? file_turn(s, e) : 0;
+	uint64_t now_ns = now_unix_ns(); /* not before the next file began */
 
 	if (clock_now_ns() < s->retain_ns)
 		return err;
