@@ -4,28 +4,16 @@
 #include <errno.h>
 #include <string.h>
 
+#include "store/columns.h"
 #include "store/span_text.h"
 
-#define FIRST_PART 14 /* column */
-
-static const int types[FIRST_PART + SPLIT_PARTS_COUNT] = {
-	DUCKDB_UHUGEINT,
-	DUCKDB_UBIGINT,
-	DUCKDB_UBIGINT,
-	DUCKDB_UBIGINT,
-	DUCKDB_UBIGINT,
-	DUCKDB_VARCHAR,
-	DUCKDB_VARCHAR,
-	DUCKDB_UTINYINT,
-	DUCKDB_UTINYINT,
-	DUCKDB_VARCHAR,
-	DUCKDB_UBIGINT,
-	DUCKDB_UBIGINT,
-	DUCKDB_VARCHAR,
-	DUCKDB_UBIGINT,
-	[FIRST_PART... FIRST_PART + SPLIT_PARTS_COUNT - 1] = DUCKDB_UBIGINT};
-static const struct table spans = {"spans", types, FIRST_PART + SPLIT_PARTS_COUNT};
-static const struct table kernel = {"kernel", types, FIRST_PART};
+#define COLUMNS (COLUMN_FIRST_PART + SPLIT_PARTS_COUNT)
+#define C(name, sql, type) [COLUMN_##name] = type,
+static const int types[COLUMNS] = {[COLUMN_FIRST_PART... COLUMNS - 1] = DUCKDB_UBIGINT,
+				   SPAN_COLUMNS(C, C)};
+#undef C
+static const struct table spans = {"spans", types, COLUMNS};
+static const struct table kernel = {"kernel", types, COLUMN_FIRST_PART};
 
 int appending_begin(struct appending *a, struct database *db, duckdb_connection connection,
 		    struct error *e)
@@ -37,15 +25,15 @@ int appending_begin(struct appending *a, struct database *db, duckdb_connection 
 
 static void plain_set(struct filler *r, const struct received_span *span)
 {
-	filler_id(r, 0, span->trace);
-	filler_number(r, 1, span->span_id);
-	filler_number(r, 2, span->parent_id);
-	filler_number(r, 3, span->begin_ns);
-	filler_number(r, 4, received_duration_ns(span));
-	filler_text(r, 5, span->resource->service, strlen(span->resource->service));
-	filler_text(r, 6, span->name, strlen(span->name));
-	filler_small(r, 7, span->kind);
-	filler_small(r, 8, span->status);
+	filler_id(r, COLUMN_trace, span->trace);
+	filler_number(r, COLUMN_span, span->span_id);
+	filler_number(r, COLUMN_parent, span->parent_id);
+	filler_number(r, COLUMN_begin_ns, span->begin_ns);
+	filler_number(r, COLUMN_duration_ns, received_duration_ns(span));
+	filler_text(r, COLUMN_service, span->resource->service, strlen(span->resource->service));
+	filler_text(r, COLUMN_name, span->name, strlen(span->name));
+	filler_small(r, COLUMN_kind, span->kind);
+	filler_small(r, COLUMN_status, span->status);
 }
 
 int appending_add(struct appending *a, const struct received_span *span, const struct told *told,
@@ -55,17 +43,17 @@ int appending_add(struct appending *a, const struct received_span *span, const s
 	int err = attributes_text(&a->text, &span->attributes);
 
 	if (!err)
-		filler_text(r, 9, a->text.data, a->text.count);
+		filler_text(r, COLUMN_attributes, a->text.data, a->text.count);
 	err = err ? err : rest_text(&a->text, span);
 	if (err)
 		return error_set(e, err, "cannot store a span");
 	plain_set(r, span);
-	filler_number(r, 10, a->resource);
-	filler_number(r, 11, a->scope);
-	filler_text(r, 12, a->text.data, a->text.count);
-	filler_number(r, 13, told->version);
+	filler_number(r, COLUMN_resource, a->resource);
+	filler_number(r, COLUMN_scope, a->scope);
+	filler_text(r, COLUMN_rest, a->text.data, a->text.count);
+	filler_number(r, COLUMN_version, told->version);
 	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT && !told->kernel; i++)
-		filler_number(r, FIRST_PART + i, (uint64_t)told->time.ns[i]);
+		filler_number(r, COLUMN_FIRST_PART + i, (uint64_t)told->time.ns[i]);
 	return filler_next(r, e);
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/columns.h"
 #include "store/span_sums.h"
 
 #define SCHEMA_VERSION 5
@@ -18,18 +19,8 @@
 
 #define P(part, value, what) ", " #part "_ns UBIGINT NOT NULL"
 static const char *const schema[] = {
-	"CREATE TABLE IF NOT EXISTS spans(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
-	" parent UBIGINT NOT NULL, begin_ns UBIGINT NOT NULL, duration_ns UBIGINT NOT NULL,"
-	" service VARCHAR NOT NULL, name VARCHAR NOT NULL, kind UTINYINT NOT NULL,"
-	" status UTINYINT NOT NULL, attributes VARCHAR USING COMPRESSION zstd NOT NULL,"
-	" resource UBIGINT NOT NULL, scope UBIGINT NOT NULL, rest VARCHAR NOT NULL,"
-	" version UBIGINT NOT NULL" SPLIT_PARTS(P) ")",
-	"CREATE TABLE IF NOT EXISTS kernel(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
-	" parent UBIGINT NOT NULL, begin_ns UBIGINT NOT NULL, duration_ns UBIGINT NOT NULL,"
-	" service VARCHAR NOT NULL, name VARCHAR NOT NULL, kind UTINYINT NOT NULL,"
-	" status UTINYINT NOT NULL, attributes VARCHAR USING COMPRESSION zstd NOT NULL,"
-	" resource UBIGINT NOT NULL, scope UBIGINT NOT NULL, rest VARCHAR NOT NULL,"
-	" version UBIGINT NOT NULL)",
+	"CREATE TABLE IF NOT EXISTS spans(" SPAN_COLUMNS_MADE SPLIT_PARTS(P) ")",
+	"CREATE TABLE IF NOT EXISTS kernel(" SPAN_COLUMNS_MADE ")",
 	"CREATE TABLE IF NOT EXISTS texts(id UBIGINT NOT NULL, text VARCHAR NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS operations(service VARCHAR NOT NULL, name VARCHAR NOT NULL,"
 	" kind UTINYINT NOT NULL, id UBIGINT)",
@@ -250,6 +241,19 @@ int store_file_filter_load(struct store_file *f, struct database *db, duckdb_con
 		return error_set(e, err, "cannot open the store");
 	return sql_run(db, connection, "SELECT trace FROM spans UNION SELECT trace FROM kernel",
 		       &traces, e);
+}
+
+bool store_file_is_in(const struct store_file *f, uint64_t from_ns, uint64_t to_ns,
+		      uint64_t around_ns)
+{
+	uint64_t least_ns = __atomic_load_n(&f->least_ns, __ATOMIC_RELAXED);
+	uint64_t greatest_ns = __atomic_load_n(&f->greatest_ns, __ATOMIC_RELAXED);
+
+	if (f->is_lost || least_ns > greatest_ns)
+		return false;
+	if (to_ns && to_ns < least_ns && least_ns - to_ns > around_ns)
+		return false;
+	return from_ns <= greatest_ns || from_ns - greatest_ns <= around_ns;
 }
 
 uint64_t store_file_bytes(const struct store_file *f)

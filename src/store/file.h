@@ -52,6 +52,13 @@ int store_file_progress_write(const struct store_file *f, struct database *db,
 int store_file_filter_load(struct store_file *f, struct database *db, duckdb_connection connection,
 			   struct error *e);
 
+/*
+ * Whether spans of the file may begin in the range, or no more than `around_ns` beside it; 0: no
+ * bound. False for one that is not open.
+ */
+bool store_file_is_in(const struct store_file *f, uint64_t from_ns, uint64_t to_ns,
+		      uint64_t around_ns);
+
 /* Bytes on the disk. */
 uint64_t store_file_bytes(const struct store_file *f);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/columns.h"
 #include "store/internal.h"
 
 #define TEXT_OF(number) #number
@@ -47,10 +48,10 @@ static int resource_make(struct finding *f, const struct row *row, struct receiv
 
 	if (!resource)
 		return -ENOMEM;
-	resource->service = text_keep(f->pool, row_stored(row, 5));
-	err = resource->service
-		      ? resource_text_read(text_of(f, row_number(row, 10)), f->pool, resource)
-		      : -ENOMEM;
+	resource->service = text_keep(f->pool, row_stored(row, COLUMN_service));
+	err = resource->service ? resource_text_read(text_of(f, row_number(row, COLUMN_resource)),
+						     f->pool, resource)
+				: -ENOMEM;
 	*out = resource;
 	return err ? err : bytes_map_put(&f->resources, f->key.data, f->key.count, resource);
 }
@@ -59,12 +60,12 @@ static int resource_make(struct finding *f, const struct row *row, struct receiv
 static int resource_take(struct finding *f, const struct row *row,
 			 const struct received_resource **out)
 {
-	struct stored_text service = row_stored(row, 5);
+	struct stored_text service = row_stored(row, COLUMN_service);
 	struct received_resource *resource;
 	int err = 0;
 
 	f->key.count = 0;
-	bytes_put_u64(&f->key, row_number(row, 10));
+	bytes_put_u64(&f->key, row_number(row, COLUMN_resource));
 	bytes_put(&f->key, service.data, service.bytes);
 	if (f->key.failed)
 		return -ENOMEM;
@@ -77,7 +78,7 @@ static int resource_take(struct finding *f, const struct row *row,
 
 static int scope_take(struct finding *f, const struct row *row, const struct received_scope **out)
 {
-	uint64_t number = row_number(row, 11);
+	uint64_t number = row_number(row, COLUMN_scope);
 	struct received_scope *scope = map_get(&f->scopes, number);
 	int err;
 
@@ -99,7 +100,7 @@ static int scope_take(struct finding *f, const struct row *row, const struct rec
 static int key_make(struct finding *f, const struct row *row, const struct received_span *span,
 		    uint64_t version)
 {
-	struct stored_text service = row_stored(row, 5);
+	struct stored_text service = row_stored(row, COLUMN_service);
 
 	f->key.count = 0;
 	bytes_put_u64(&f->key, span->trace.high);
@@ -122,7 +123,7 @@ struct seen {
 static int place_find(struct finding *f, const struct row *row, const struct received_span *span,
 		      struct seen **out)
 {
-	uint64_t version = row_number(row, 13);
+	uint64_t version = row_number(row, COLUMN_version);
 	int err = key_make(f, row, span, version);
 	struct seen *seen = err ? NULL : bytes_map_get(&f->seen, f->key.data, f->key.count);
 
@@ -144,23 +145,25 @@ static int place_find(struct finding *f, const struct row *row, const struct rec
 static int span_take(void *arg, const struct row *row)
 {
 	struct finding *f = arg;
-	struct received_span span = {.trace = row_id(row, 0),
-				     .span_id = row_number(row, 1),
-				     .parent_id = row_number(row, 2),
-				     .begin_ns = row_number(row, 3),
-				     .kind = row_small(row, 7),
-				     .status = row_small(row, 8)};
+	struct received_span span = {.trace = row_id(row, COLUMN_trace),
+				     .span_id = row_number(row, COLUMN_span),
+				     .parent_id = row_number(row, COLUMN_parent),
+				     .begin_ns = row_number(row, COLUMN_begin_ns),
+				     .kind = row_small(row, COLUMN_kind),
+				     .status = row_small(row, COLUMN_status)};
 	struct seen *seen;
 	int err = asking_is_over(f->asking) ? -ETIMEDOUT : place_find(f, row, &span, &seen);
 
 	if (err <= 0)
 		return err;
-	span.end_ns = span.begin_ns + row_number(row, 4);
-	span.name = text_keep(f->pool, row_stored(row, 6));
+	span.end_ns = span.begin_ns + row_number(row, COLUMN_duration_ns);
+	span.name = text_keep(f->pool, row_stored(row, COLUMN_name));
 	err = span.name ? resource_take(f, row, &span.resource) : -ENOMEM;
 	err = err ? err : scope_take(f, row, &span.scope);
-	err = err ? err : attributes_text_read(row_stored(row, 9), f->pool, &span.attributes);
-	err = err ? err : rest_text_read(row_stored(row, 12), f->pool, &span);
+	err = err ? err
+		  : attributes_text_read(row_stored(row, COLUMN_attributes), f->pool,
+					 &span.attributes);
+	err = err ? err : rest_text_read(row_stored(row, COLUMN_rest), f->pool, &span);
 	if (!err)
 		f->out->data[seen->place] = span;
 	return err;
@@ -204,12 +207,11 @@ static int texts_find(struct finding *f, const struct asking *a, const struct st
 static int spans_find(struct finding *f, const struct asking *a, const struct store_ids *ids,
 		      struct error *e)
 {
-	const struct row_taker taker = {span_take, f, 14};
+	const struct row_taker taker = {span_take, f, COLUMN_FIRST_PART};
 	struct statement s = {0};
 	int err;
 
-	statement_add(&s, "SELECT trace, span, parent, begin_ns, duration_ns, service, name, kind, "
-			  "status, attributes, resource, scope, rest, version FROM ");
+	statement_add(&s, "SELECT " SPAN_COLUMN_NAMES " FROM ");
 	statement_add(&s, table_of(f));
 	statement_add(&s, " WHERE trace IN (");
 	ids_add(&s, ids);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "store/columns.h"
 #include "store/internal.h"
 
 #define KNOWN_ROWS 1000000u /* that are read after opening */
@@ -222,20 +223,30 @@ static int text_copy(struct bytes *to, struct stored_text text)
 	return to->failed ? -ENOMEM : 0;
 }
 
+/* Behind the first columns, as known_load() asks for them. */
+enum {
+	KNOWN_SHARED = COLUMN_attributes,
+	KNOWN_VERSION,
+	KNOWN_CONTEXT,
+	KNOWN_FIRST_PART,
+};
+
 static int known_take(void *arg, const struct row *row)
 {
 	struct knowing *k = arg;
-	int err = text_copy(&k->service, row_stored(row, 5));
+	int err = text_copy(&k->service, row_stored(row, COLUMN_service));
 	struct received_resource resource = {.service = (const char *)k->service.data};
-	const struct received_span span = {.trace = row_id(row, 0),
-					   .span_id = row_number(row, 1),
-					   .begin_ns = row_number(row, 3),
-					   .end_ns = row_number(row, 3) + row_number(row, 4),
-					   .kind = row_small(row, 7),
-					   .status = row_small(row, 8),
-					   .shared = row_small(row, 9),
+	const struct received_span span = {.trace = row_id(row, COLUMN_trace),
+					   .span_id = row_number(row, COLUMN_span),
+					   .begin_ns = row_number(row, COLUMN_begin_ns),
+					   .end_ns = row_number(row, COLUMN_begin_ns) +
+						     row_number(row, COLUMN_duration_ns),
+					   .kind = row_small(row, COLUMN_kind),
+					   .status = row_small(row, COLUMN_status),
+					   .shared = row_small(row, KNOWN_SHARED),
 					   .resource = &resource};
-	struct told told = {.version = row_number(row, 10), .is_context = row_small(row, 11)};
+	struct told told = {.version = row_number(row, KNOWN_VERSION),
+			    .is_context = row_small(row, KNOWN_CONTEXT)};
 	struct known_version old;
 	uint64_t number = 0;
 
@@ -245,10 +256,11 @@ static int known_take(void *arg, const struct row *row)
 	if (err < 0 || err == KNOWN_REPEAT || !told.version)
 		return err < 0 ? err : 0;
 	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
-		told.time.ns[i] = (s64)row_number(row, 12 + i);
+		told.time.ns[i] = (s64)row_number(row, KNOWN_FIRST_PART + i);
 		told.measured |= told.time.ns[i] != 0;
 	}
-	number = operation_find(k->store, row_stored(row, 5), row_stored(row, 6), span.kind);
+	number = operation_find(k->store, row_stored(row, COLUMN_service),
+				row_stored(row, COLUMN_name), span.kind);
 	return number || told.is_context ? known_version_put(&k->store->known, &span, &told, number)
 					 : 0;
 }
@@ -257,7 +269,7 @@ static int known_take(void *arg, const struct row *row)
 int known_load(struct store *s, struct error *e)
 {
 	struct knowing knowing = {.store = s};
-	const struct row_taker taker = {known_take, &knowing, 12 + SPLIT_PARTS_COUNT};
+	const struct row_taker taker = {known_take, &knowing, KNOWN_FIRST_PART + SPLIT_PARTS_COUNT};
 	struct statement ask = {0};
 	int err;
 

@@ -182,27 +182,16 @@ static int file_ask(struct summing *summing, const struct asking *a, const struc
 	return err;
 }
 
-/* Whether sums of the file can be in the range, which is rounded out by up to a minute. */
-static bool file_is_in(const struct store_file *f, const struct store_sums_query *q)
-{
-	uint64_t least_ns = __atomic_load_n(&f->least_ns, __ATOMIC_RELAXED);
-	uint64_t greatest_ns = __atomic_load_n(&f->greatest_ns, __ATOMIC_RELAXED);
-
-	if (f->is_lost || least_ns > greatest_ns)
-		return false;
-	if (q->to_ns && q->to_ns <= least_ns - least_ns % SUMS_MINUTE_NS)
-		return false;
-	return q->from_ns <= greatest_ns || q->from_ns - greatest_ns <= SUMS_MINUTE_NS;
-}
-
 static int rows_ask(struct store *s, struct summing *summing, struct error *e)
 {
+	const struct store_sums_query *q = summing->query;
 	struct asking asking;
 	int err = asking_begin(&asking, s, e);
 
 	summing->asking = &asking;
 	for (size_t i = 0; i < s->files.count && !err; i++) {
-		if (file_is_in(&s->files.data[i], summing->query))
+		/* the range is rounded out by up to a minute */
+		if (store_file_is_in(&s->files.data[i], q->from_ns, q->to_ns, SUMS_MINUTE_NS))
 			err = file_ask(summing, &asking, &s->files.data[i], e);
 	}
 	return asking_end(&asking, err, e);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A search as a value becomes SQL. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "span/attributes.h"
+#include "store/internal.h"
+
+#define TAG_FOUND                                                                                  \
+	" OR contains(attributes, ?) OR resource IN (SELECT id FROM texts WHERE contains(text, "   \
+	"?))"
+
+static int bytes_append(void *arg, const char *data, size_t bytes)
+{
+	bytes_put(arg, data, bytes);
+	return 0;
+}
+
+/* `"key":value`, as attributes_write_exact() has it, in the pool; NULL: no memory. */
+static const char *pair_text(const struct attribute *tag, struct pool *pool, size_t *bytes)
+{
+	struct bytes text = {0};
+	const struct json_sink sink = {bytes_append, &text};
+	struct json j;
+	char *copy = NULL;
+
+	json_init(&j, &sink);
+	attributes_write_exact(&j, NULL, tag, 1);
+	if (json_end(&j) == 0 && !text.failed)
+		copy = pool_alloc(pool, text.count, 1);
+	if (copy) {
+		*bytes = text.count - 3; /* without braces and line break */
+		memcpy(copy, text.data + 1, *bytes);
+	}
+	bytes_free(&text);
+	return copy;
+}
+
+/* A text that is a number or a truth value in JSON finds those, too. */
+static bool is_bare_value(const char *text)
+{
+	if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+		return true;
+	return *text && strlen(text) < 32 && text[strspn(text, "-+.0123456789e")] == '\0';
+}
+
+static int pattern_add(struct statement *s, const char *pair, size_t bytes, struct pool *pool,
+		       char behind)
+{
+	char *pattern = pool_alloc(pool, bytes + 1, 1);
+
+	if (!pattern)
+		return -ENOMEM;
+	memcpy(pattern, pair, bytes);
+	pattern[bytes] = behind;
+	statement_add(s, TAG_FOUND);
+	statement_bind_text(s, pattern, bytes + 1);
+	statement_bind_text(s, pattern, bytes + 1);
+	return 0;
+}
+
+/* A number ends at what is behind it; a string ends at its quote. */
+static int bare_add(struct statement *s, const char *pair, size_t bytes, struct pool *pool)
+{
+	int err = pattern_add(s, pair, bytes, pool, ',');
+
+	return err ? err : pattern_add(s, pair, bytes, pool, '}');
+}
+
+/* A text of a key in `rest` or in a scope. `sql` has its place. */
+static int field_text_add(struct statement *s, const char *sql, const char *key, const char *text,
+			  struct pool *pool)
+{
+	const struct attribute field = {.key = key, .type = VALUE_STRING, .string = text};
+	size_t bytes;
+	const char *pair = pair_text(&field, pool, &bytes);
+
+	if (!pair)
+		return -ENOMEM;
+	statement_add(s, sql);
+	statement_bind_text(s, pair, bytes);
+	return 0;
+}
+
+static void field_number_add(struct statement *s, const char *sql, int number)
+{
+	statement_add(s, sql);
+	statement_bind_number(s, (uint64_t)number);
+}
+
+/*
+ * Tags in which Jaeger and Zipkin show what OTLP has fields for. A text of "error" is that of the
+ * status, as in Zipkin.
+ */
+static int field_condition(struct statement *s, const struct attribute *tag, struct pool *pool)
+{
+	static const struct {
+		const char *tag, *field, *sql;
+	} texts[] = {
+		{"error", "status", " OR contains(rest, ?)"},
+		{"otel.status_description", "status", " OR contains(rest, ?)"},
+		{"w3c.tracestate", "trace_state", " OR contains(rest, ?)"},
+		{"otel.scope.name", "name",
+		 " OR scope IN (SELECT id FROM texts WHERE starts_with(text, concat('{', ?)))"},
+		{"otel.scope.version", "version",
+		 " OR scope IN (SELECT id FROM texts WHERE contains(text, ?))"},
+	};
+	bool is_text = tag->type == VALUE_STRING;
+	const char *text = is_text ? tag->string : "";
+	bool is_true = is_text ? strcmp(text, "true") == 0
+			       : tag->type == VALUE_BOOLEAN && tag->integer;
+	int err = 0, kind = received_kind_parse(text);
+
+	if (strcmp(tag->key, "span.kind") == 0 && kind > RECEIVED_UNSPECIFIED)
+		field_number_add(s, " OR kind = ?", kind);
+	if ((strcmp(tag->key, "error") == 0 && is_true) ||
+	    (strcmp(tag->key, "otel.status_code") == 0 && strcmp(text, "ERROR") == 0))
+		field_number_add(s, " OR status = ?", RECEIVED_ERROR);
+	if (strcmp(tag->key, "otel.status_code") == 0 && strcmp(text, "OK") == 0)
+		field_number_add(s, " OR status = ?", RECEIVED_OK);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && *text && !err; i++) {
+		if (strcmp(tag->key, texts[i].tag) == 0)
+			err = field_text_add(s, texts[i].sql, texts[i].field, text, pool);
+	}
+	return err;
+}
+
+static int tag_condition(struct statement *s, const struct attribute *tag, struct pool *pool)
+{
+	size_t bytes;
+	const char *pair = pair_text(tag, pool, &bytes);
+	int err;
+
+	if (!pair)
+		return -ENOMEM;
+	statement_add(s, "false");
+	err = field_condition(s, tag, pool);
+	if (err)
+		return err;
+	if (tag->type != VALUE_STRING) {
+		err = bare_add(s, pair, bytes, pool);
+	} else {
+		statement_add(s, TAG_FOUND);
+		statement_bind_text(s, pair, bytes);
+		statement_bind_text(s, pair, bytes);
+		if (is_bare_value(tag->string)) {
+			size_t value = strlen(tag->string), key = bytes - value - 2;
+			char *bare = pool_alloc(pool, key + value, 1);
+
+			if (!bare)
+				return -ENOMEM;
+			memcpy(bare, pair, key);
+			memcpy(bare + key, tag->string, value);
+			err = bare_add(s, bare, key + value, pool);
+		}
+	}
+	return err;
+}
+
+/* A key of an attribute, or the name of an event. */
+static int mark_condition(struct statement *s, const char *mark, struct pool *pool)
+{
+	const struct attribute key = {.key = mark, .type = VALUE_STRING, .string = ""};
+	const struct attribute name = {.key = "name", .type = VALUE_STRING, .string = mark};
+	size_t key_bytes, name_bytes;
+	const char *key_text = pair_text(&key, pool, &key_bytes);
+	const char *name_text = pair_text(&name, pool, &name_bytes);
+
+	if (!key_text || !name_text)
+		return -ENOMEM;
+	statement_add(s, "contains(attributes, ?) OR contains(rest, ?)");
+	statement_bind_text(s, key_text, key_bytes - 2); /* without its value */
+	statement_bind_text(s, name_text, name_bytes);
+	return 0;
+}
+
+static int remote_condition(struct statement *s, const char *remote, struct pool *pool)
+{
+	const struct attribute tag = {
+		.key = "peer.service", .type = VALUE_STRING, .string = remote};
+	size_t bytes;
+	const char *text = pair_text(&tag, pool, &bytes);
+
+	if (!text)
+		return -ENOMEM;
+	statement_add(s, "contains(lower(attributes), lower(?))");
+	statement_bind_text(s, text, bytes);
+	return 0;
+}
+
+static void duration_condition(struct statement *s, const struct store_query *q)
+{
+	statement_add(s, "true");
+	number_condition(s, " AND duration_ns >= ?", q->duration_from_ns);
+	number_condition(s, " AND duration_ns <= ?", q->duration_to_ns);
+}
+
+/* The conditions that a span meets, or, if the search is loose, some span for each of them. */
+static int conditions_build(struct statement *s, const struct store_query *q, struct pool *pool)
+{
+	const char *begin = q->is_loose ? " AND bool_or(" : " AND (";
+	int err = 0;
+
+	if (q->operation) {
+		statement_add(s, begin);
+		text_condition(s, q->is_loose ? "lower(name) = lower(?))" : "name = ?)",
+			       q->operation);
+	}
+	if (q->kind >= 0) {
+		statement_add(s, begin);
+		statement_add(s, "kind = ?)");
+		statement_bind_number(s, (uint64_t)q->kind);
+	}
+	if (q->is_error) {
+		statement_add(s, begin);
+		statement_add(s, "status = ?)");
+		statement_bind_number(s, RECEIVED_ERROR);
+	}
+	statement_add(s, begin);
+	duration_condition(s, q);
+	statement_add(s, ")");
+	if (q->remote) {
+		statement_add(s, begin);
+		err = remote_condition(s, q->remote, pool);
+		statement_add(s, ")");
+	}
+	for (size_t i = 0; i < q->tags_count && !err; i++) {
+		statement_add(s, begin);
+		err = tag_condition(s, &q->tags[i], pool);
+		statement_add(s, ")");
+	}
+	for (size_t i = 0; i < q->marks_count && !err; i++) {
+		statement_add(s, begin);
+		err = mark_condition(s, q->marks[i], pool);
+		statement_add(s, ")");
+	}
+	return err;
+}
+
+static void causes_build(struct statement *s, const struct store_query *q)
+{
+	for (size_t i = 0; i < q->causes_count; i++) {
+		const struct store_cause *cause = &q->causes[i];
+		const char *part = split_part_name(cause->part);
+		const char *begin = q->is_loose ? " AND bool_or(true" : " AND (true";
+
+		statement_add(s, begin);
+		if (cause->from_ns) {
+			statement_add(s, " AND ");
+			statement_add(s, part);
+			number_condition(s, "_ns >= ?", cause->from_ns);
+		}
+		if (cause->to_ns) {
+			statement_add(s, " AND ");
+			statement_add(s, part);
+			number_condition(s, "_ns <= ?", cause->to_ns);
+		}
+		statement_add(s, ")");
+	}
+}
+
+static void key_add(struct statement *s, const struct store_query *q)
+{
+	if (q->sort == STORE_SORT_PART) {
+		statement_add(s, split_part_name(q->sort_part));
+		statement_add(s, "_ns");
+	} else {
+		statement_add(s, q->sort == STORE_SORT_DURATION ? "duration_ns" : "begin_ns");
+	}
+}
+
+static void after_add(struct statement *s, const struct store_mark *after)
+{
+	if (!after)
+		return;
+	statement_add(s, " AND (value < ? OR (value = ? AND trace > ?))");
+	statement_bind_number(s, after->value);
+	statement_bind_number(s, after->value);
+	statement_bind_id(s, after->id);
+}
+
+/*
+ * Spans in their highest version of the file. Received spans have none, so where there are only
+ * those this costs nothing.
+ */
+#define NEWEST                                                                                     \
+	"(SELECT s.* FROM spans s ANTI JOIN"                                                       \
+	" (SELECT trace, span, version, true AS versioned FROM spans WHERE version > 0) n"         \
+	" ON s.trace = n.trace AND s.span = n.span AND (s.version > 0) = n.versioned"              \
+	" AND s.version < n.version)"
+
+int search_build(struct statement *s, const struct store_query *q, struct pool *pool)
+{
+	int err;
+
+	statement_add(s, "SELECT trace, max(");
+	key_add(s, q);
+	statement_add(s, ") AS value FROM " NEWEST " WHERE true");
+	text_condition(s, q->is_loose ? " AND lower(service) = lower(?)" : " AND service = ?",
+		       q->service);
+	number_condition(s, " AND begin_ns >= ?", q->begin_from_ns);
+	number_condition(s, " AND begin_ns <= ?", q->begin_to_ns);
+	if (q->is_loose)
+		statement_add(s, " GROUP BY trace HAVING true");
+	err = conditions_build(s, q, pool);
+	causes_build(s, q);
+	if (!q->is_loose)
+		statement_add(s, " GROUP BY trace HAVING true");
+	after_add(s, q->after);
+	statement_add(s, " ORDER BY value DESC, trace LIMIT ?");
+	statement_bind_number(s, q->limit);
+	return err;
+}
