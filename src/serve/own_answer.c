@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all answers of fathom's own query API need. */
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "base/units.h"
 #include "serve/answer.h"
 #include "serve/own.h"
+#include "serve/parameters.h"
 
 int own_error(struct query *q, int status, const char *why)
 {
@@ -28,10 +28,10 @@ uint64_t own_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static bool time_parse(const char *text, uint64_t now_ns, uint64_t *ns)
+/* A time before now, such as 15m, or nanoseconds since 1970. NULL leaves the output alone. */
+static bool moment_parse(const char *text, uint64_t now_ns, uint64_t *ns)
 {
 	uint64_t before;
-	char *end;
 
 	if (!text)
 		return true;
@@ -39,15 +39,13 @@ static bool time_parse(const char *text, uint64_t now_ns, uint64_t *ns)
 		*ns = before < now_ns ? now_ns - before : 0;
 		return true;
 	}
-	errno = 0;
-	*ns = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno;
+	return number_parse(text, UINT64_MAX, ns);
 }
 
 bool own_range(struct query *q, uint64_t *from_ns, uint64_t *to_ns)
 {
 	uint64_t now_ns = own_now_ns();
 
-	return time_parse(query_value(q, "from"), now_ns, from_ns) &&
-	       time_parse(query_value(q, "to"), now_ns, to_ns);
+	return moment_parse(query_value(q, "from"), now_ns, from_ns) &&
+	       moment_parse(query_value(q, "to"), now_ns, to_ns);
 }

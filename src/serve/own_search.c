@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Search of traces, also by cause: /api/v1/search. */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/units.h"
 #include "serve/answer.h"
 #include "serve/own.h"
+#include "serve/parameters.h"
 
 #define CAUSES_MAX 16
 #define TAGS_MAX 16
@@ -130,10 +129,9 @@ static void duration_read(struct search *s, const char *value, uint64_t *ns)
 
 static void limit_read(struct search *s, const char *value)
 {
-	char *end = NULL;
-	unsigned long limit = value ? strtoul(value, &end, 10) : TRACES;
+	uint64_t limit = TRACES;
 
-	if (value && (!isdigit((unsigned char)*value) || *end || !limit || limit > TRACES_MAX))
+	if (value && (!number_parse(value, TRACES_MAX, &limit) || !limit))
 		s->why = "limit is a number from 1 to 500";
 	s->query.limit = limit;
 }

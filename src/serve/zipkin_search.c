@@ -2,11 +2,11 @@
 #include "serve/zipkin_search.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/clock.h"
+#include "serve/parameters.h"
 
 #define LIMIT_MAX 1500
 #define DAY_MS 86400000u
@@ -15,13 +15,8 @@
 static bool number_read(const struct query *q, const char *name, uint64_t most, uint64_t *number)
 {
 	const char *text = query_value(q, name);
-	char *end;
 
-	if (!text)
-		return true;
-	errno = 0;
-	*number = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno && *number && *number <= most;
+	return !text || (number_parse(text, most, number) && *number);
 }
 
 /* "endTs" and "lookback": NULL, or what is wrong. */
