@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -407,6 +408,16 @@ static void files_allow(const struct receive_limits *limits)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/*
+ * Each of glibc's arenas keeps what its threads have freed: with one for each thread that takes
+ * large requests, they have twice the memory that is in use at once.
+ */
+static void memory_give_back(void)
+{
+	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
 int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e)
 {
@@ -424,6 +435,7 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	s->span_memory.limit_bytes = SPAN_MEMORY_BYTES;
 	s->answer_memory.limit_bytes = ANSWER_MEMORY_BYTES;
 	files_allow(&s->limits);
+	memory_give_back();
 	pthread_mutex_init(&s->counts.lock, NULL);
 	s->min_free_bytes = options->store.min_free_bytes ? options->store.min_free_bytes
 							  : MIN_FREE_BYTES;

@@ -97,7 +97,8 @@ struct serve_addresses {
 /*
  * Starts to serve, in threads of its own. An address that other hosts can reach is refused with
  * error_misuse() unless there is a token, or, for receivers, a trusted network. -ELIBACC: the store
- * has no library, and the cause says how to get it.
+ * has no library, and the cause says how to get it. The process gets a higher limit of open files,
+ * and fewer arenas for its memory.
  */
 int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e);
