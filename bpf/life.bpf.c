@@ -390,7 +390,6 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	state_set(state, begins ? STATE_IN | STATE_SEEN | STATE_DESCENDS : STATE_IN);
 	if (begins)
 		__sync_fetch_and_add(&descendants, 1);
-	state_clear(state, STATE_PENDING);
 	detail_match_name(state, task->comm);
 	/* state->ctx stays until the next call: execve ran under the span that made it */
 	assumed = location_exec(task->tgid, (u64)BPF_CORE_READ(bprm, file));
@@ -398,11 +397,11 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	if (old_pid != task->pid)
 		named_drop(old_pid);
 	named_keep(task, state);
-	if (!state_lives(state))
-		return 0; /* nothing is recorded yet */
 	out = bpf_map_lookup_elem(&exec_scratches, &zero);
-	if (!out)
-		return 0;
+	if (!out || !state_lives(state)) {
+		state_clear(state, STATE_PENDING);
+		return 0; /* nothing is recorded yet */
+	}
 	r = &out->r;
 	__builtin_memset(r, 0, 64);
 	r->head.kind = RECORD_exec;
@@ -414,6 +413,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	at = exec_read_command(r->command, task, bprm);
 	r->command_len = at;
 	rare_emit(&r->head, __builtin_offsetof(struct record_exec, command) + at);
+	state_clear(state, STATE_PENDING); /* a cut may interrupt this program: running_tell() */
 	ring_wake_for_news();
 	if (assumed && spans_only)
 		follow_record(task);

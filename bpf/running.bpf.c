@@ -31,7 +31,8 @@ int running_tell(void *ctx)
 	bool followed = true;
 	u32 n;
 
-	if (!state_in(state))
+	/* a thread whose begin is just being recorded has no record before it */
+	if (!state_in(state) || state->flags & STATE_PENDING)
 		return 0;
 	if (calls_are_followed(state) && state->fault_begin_ns && fault_is_unsure(state))
 		return 0;
