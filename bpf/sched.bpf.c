@@ -81,6 +81,31 @@ static __always_inline bool thread_is_uncalled(struct task_struct *task, struct 
 #define NEXT_IS_IN 2u
 #define NEXT_IS_UNCALLED 4u
 
+static __always_inline u32 next_look(struct task_struct *next, struct thread_state *state, bool in)
+{
+	u32 is = next->pid ? NEXT_IS_THREAD : 0;
+
+	if (in)
+		is |= NEXT_IS_IN;
+	if (thread_is_uncalled(next, state))
+		is |= NEXT_IS_UNCALLED;
+	return is;
+}
+
+/* Fills in where the thread was that leaves the CPU, as far as it is recorded. */
+static __always_inline void switch_fill_prev(struct record_switch *r, struct thread_state *state,
+					     struct task_struct *prev, bool in, bool followed)
+{
+	if (task_is_kernels(prev)) {
+		r->mode = MODE_kernel_thread;
+		if (in && prev->flags & PF_IO_WORKER)
+			request_fill(&r->file, bpf_get_current_task());
+	} else if (in && !(spans_only && !context_is_set(&r->ctx)))
+		switch_fill_mode(r, state, prev, followed);
+	else if (in && !followed)
+		r->state |= LEAVE_BEFORE_UNKNOWN;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     u32 prev_state)
@@ -98,12 +123,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		return 0;
 	/* here, so that the verifier need not look at all below with and without a state of next */
 	r->next_tid = tid_of(next, next_state);
-	next_is = next->pid ? NEXT_IS_THREAD : 0;
-	if (next_in)
-		next_is |= NEXT_IS_IN;
-	if (thread_is_uncalled(next, next_state))
-		next_is |= NEXT_IS_UNCALLED;
-	next_is = FORGET(next_is, prev_state);
+	next_is = FORGET(next_look(next, next_state, next_in), prev_state);
 	if (in && state->fault_begin_ns && calls_are_followed(state))
 		fault_leave(state, preempt, prev_state);
 	if (in && !task_is_kernels(prev))
@@ -139,14 +159,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 			  prev_state);
 	if (over && !(prev_state & 0x80))
 		r->state = LEAVE_untold;
-	if (task_is_kernels(prev)) {
-		r->mode = MODE_kernel_thread;
-		if (in && prev->flags & PF_IO_WORKER)
-			request_fill(&r->file, bpf_get_current_task());
-	} else if (in && !(spans_only && !context_is_set(&r->ctx)))
-		switch_fill_mode(r, state, prev, followed);
-	else if (in && !followed)
-		r->state |= LEAVE_BEFORE_UNKNOWN;
+	switch_fill_prev(r, state, prev, in, followed);
 	if (next_is & NEXT_IS_UNCALLED)
 		r->state |= LEAVE_NEXT_UNCALLED;
 	if (prev->pid && !in)
