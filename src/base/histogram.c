@@ -7,8 +7,6 @@
 
 #include "base/vec.h"
 
-#define EXACT HISTOGRAM_EXACT
-#define HALF HISTOGRAM_HALF
 #define BUCKETS HISTOGRAM_BUCKETS
 #define PAGE HISTOGRAM_PAGE
 
@@ -18,19 +16,6 @@
  * fall into thousands of buckets, in an order that a processor cannot predict.
  */
 #define FEW 64
-
-/* The largest value of a bucket. */
-static uint64_t bucket_end(uint32_t index)
-{
-	unsigned int shift;
-	uint64_t lead;
-
-	if (index < EXACT)
-		return index;
-	shift = (index - EXACT) / HALF + 1;
-	lead = (index - EXACT) % HALF + HALF;
-	return (lead << shift) | ((1ull << shift) - 1);
-}
 
 /* Position of the first bucket whose index is not below the given one. */
 static size_t bucket_search(const struct histogram *h, uint32_t index)
@@ -235,7 +220,7 @@ uint64_t histogram_percentile(const struct histogram *h, unsigned int per_10000)
 	for (size_t at = 0; histogram_next(h, &at, &b);) {
 		seen += b.count;
 		if (seen >= rank) {
-			uint64_t end = bucket_end(b.index);
+			uint64_t end = log_bucket_end(b.index, HISTOGRAM_BITS);
 
 			return end < h->max ? end : h->max;
 		}

@@ -18,10 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HISTOGRAM_EXACT_BITS 11
-#define HISTOGRAM_EXACT (1u << HISTOGRAM_EXACT_BITS)
-#define HISTOGRAM_HALF (HISTOGRAM_EXACT / 2)
-#define HISTOGRAM_BUCKETS (HISTOGRAM_EXACT + (64 - HISTOGRAM_EXACT_BITS) * HISTOGRAM_HALF)
+#include "base/log_buckets.h"
+
+#define HISTOGRAM_BITS 11
+#define HISTOGRAM_BUCKETS LOG_BUCKETS(HISTOGRAM_BITS)
 #define HISTOGRAM_PAGE 16
 
 struct histogram_bucket {
@@ -58,13 +58,7 @@ int histogram_add(struct histogram *h, uint64_t value, uint64_t times);
  */
 static inline uint32_t histogram_bucket(uint64_t value)
 {
-	unsigned int shift;
-
-	if (value < HISTOGRAM_EXACT)
-		return (uint32_t)value;
-	shift = 64 - (unsigned int)__builtin_clzll(value) - HISTOGRAM_EXACT_BITS;
-	return HISTOGRAM_EXACT + (shift - 1) * HISTOGRAM_HALF + (uint32_t)(value >> shift) -
-	       HISTOGRAM_HALF;
+	return log_bucket(value, HISTOGRAM_BITS);
 }
 
 static inline void histogram_note(struct histogram *h, uint64_t value)

@@ -5,30 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t bucket_of(uint64_t value)
-{
-	unsigned int shift;
-
-	if (value < DURATIONS_EXACT)
-		return (uint32_t)value;
-	shift = 64 - (unsigned int)__builtin_clzll(value) - DURATIONS_EXACT_BITS;
-	return DURATIONS_EXACT + (shift - 1) * DURATIONS_HALF + (uint32_t)(value >> shift) -
-	       DURATIONS_HALF;
-}
-
-/* The greatest value of a bucket. */
-static uint64_t bucket_end(uint32_t bucket)
-{
-	unsigned int shift;
-	uint64_t lead;
-
-	if (bucket < DURATIONS_EXACT)
-		return bucket;
-	shift = (bucket - DURATIONS_EXACT) / DURATIONS_HALF + 1;
-	lead = (bucket - DURATIONS_EXACT) % DURATIONS_HALF + DURATIONS_HALF;
-	return (lead << shift) + (((uint64_t)1 << shift) - 1);
-}
-
 /* Makes room for the buckets from `from` up to before `to`. */
 static int range_include(struct durations *d, uint32_t from, uint32_t to)
 {
@@ -50,7 +26,7 @@ static int range_include(struct durations *d, uint32_t from, uint32_t to)
 
 int durations_add(struct durations *d, uint64_t value_ns, int64_t times)
 {
-	uint32_t bucket = bucket_of(value_ns);
+	uint32_t bucket = log_bucket(value_ns, DURATIONS_BITS);
 	int err = range_include(d, bucket, bucket + 1);
 
 	if (!err)
@@ -78,7 +54,7 @@ bool durations_next(const struct durations *d, size_t *at, uint64_t *end_ns, uin
 		++*at;
 	if (*at >= d->count)
 		return false;
-	*end_ns = bucket_end(d->first + (uint32_t)*at);
+	*end_ns = log_bucket_end(d->first + (uint32_t)*at, DURATIONS_BITS);
 	*count = (uint64_t)d->counts[(*at)++];
 	return true;
 }

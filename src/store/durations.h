@@ -11,11 +11,10 @@
 #define STORE_DURATIONS_H
 
 #include "base/bytes.h"
+#include "base/log_buckets.h"
 
-#define DURATIONS_EXACT_BITS 7
-#define DURATIONS_EXACT (1u << DURATIONS_EXACT_BITS)
-#define DURATIONS_HALF (DURATIONS_EXACT / 2)
-#define DURATIONS_BUCKETS (DURATIONS_EXACT + (64 - DURATIONS_EXACT_BITS) * DURATIONS_HALF)
+#define DURATIONS_BITS 7
+#define DURATIONS_BUCKETS LOG_BUCKETS(DURATIONS_BITS)
 
 struct durations {
 	int64_t *counts; /* of the buckets from `first` on */
