@@ -15,6 +15,7 @@ import time
 from collections import Counter
 
 import harness
+from checks import Checks
 
 PACKAGE = "ddtrace==4.16.*"
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -88,20 +89,6 @@ def look(show, pid):
     output = subprocess.run([show, str(pid)], check=True, capture_output=True, text=True).stdout
     process, *threads = [json.loads(line) for line in output.splitlines()]
     return process, {thread["tid"]: (thread["trace"], thread["span"]) for thread in threads}
-
-
-class Checks:
-    """TAP."""
-
-    def __init__(self):
-        self.number = self.failed = 0
-
-    def equal(self, name, got, wanted):
-        self.number += 1
-        if got != wanted:
-            self.failed += 1
-            print(f"# {name}: {got!r}, should be {wanted!r}")
-        print(f"{'ok' if got == wanted else 'not ok'} {self.number} - {name}")
 
 
 def check(show, app, checks):

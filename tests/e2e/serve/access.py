@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-from server import HERE, PATIENCE, PROTOBUF, Checks, Server, install
+from checks import Checks
+from server import HERE, PATIENCE, PROTOBUF, Server, install
 
 OUTSIDE, TRUSTED = "10.9.8.7", "172.17.3.4"
 TOKEN = "open-sesame"

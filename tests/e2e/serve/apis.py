@@ -17,8 +17,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from checks import Checks
 from described import Described, read_sources
-from server import PATIENCE, Checks, Server
+from server import PATIENCE, Server
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GRAFANA = os.path.join(HERE, "../../../docs/grafana")

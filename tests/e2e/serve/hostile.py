@@ -13,7 +13,8 @@ import tempfile
 import threading
 import time
 
-from server import PATIENCE, PROTOBUF, Checks, Server
+from checks import Checks
+from server import PATIENCE, PROTOBUF, Server
 
 SLOW = 300         # clients of each address
 SERVED = 2         # seconds in which others are served meanwhile

@@ -8,7 +8,8 @@ import sys
 import tempfile
 import time
 
-from server import PATIENCE, Checks, Server
+from checks import Checks
+from server import PATIENCE, Server
 
 NOW_NS = time.time_ns() - 30 * 10**9
 KINDS = {"internal": 1, "server": 2, "client": 3}

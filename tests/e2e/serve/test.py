@@ -19,7 +19,8 @@ import time
 import urllib.parse
 
 import over_grpc
-from server import HERE, PATIENCE, PROTOBUF, Checks, Server, install, install_node
+from checks import Checks
+from server import HERE, PATIENCE, PROTOBUF, Server, install, install_node
 
 SENDERS, ACKNOWLEDGED = 4, 40  # when the server is killed
 TRACE = bytes.fromhex("0123456789abcdef1122334455667788")  # of the sample
