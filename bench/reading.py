@@ -105,6 +105,18 @@ def map_chunk(bench):
         ratio(f"fathom / {name}", ours, values)
 
 
+def requests(bench):
+    """20,000 requests of simulated services, each call linked to its request, on one CPU"""
+    told, seconds = {}, []
+    for _ in range(bench.rounds):
+        told = fields(output([bench.program("requests"), "20000"]))
+        seconds.append(told["seconds"])
+    figure("exchanges of these requests", told["exchanges"], "", 0)
+    summary("linked", seconds, "s", Goal(0.2, None), 3)
+    figure("memory that linking takes, per exchange", told["bytes"] / told["exchanges"], "bytes")
+    figure("edges that are right", told["right_percent"], "%", 2)
+
+
 def copy_bytes(bench, packing, chunk, kinds):
     """Bytes of a chunk without records of these kinds, and the number of these records."""
     target = bench.path("copy")

@@ -103,6 +103,34 @@ void learned_sort(struct learned *l)
 		*learned_place(l, &l->rows.data[i].key) = (u32)i + 1;
 }
 
+/* The number of rows before those of the service, or also of these. */
+static size_t rows_before(const struct learned *l, bool backward, u64 service, bool with)
+{
+	size_t low = 0, high = l->rows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct learned_key *k = &l->rows.data[middle].key;
+		bool before = k->backward != backward ? k->backward < backward
+						      : k->service < service;
+
+		if (before || (with && k->backward == backward && k->service == service))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t learned_of_service(const struct learned *sorted, bool backward, u64 service,
+			  const struct learned_row **rows)
+{
+	size_t begin = rows_before(sorted, backward, service, false);
+
+	*rows = sorted->rows.data + begin;
+	return rows_before(sorted, backward, service, true) - begin;
+}
+
 void learned_free(struct learned *l)
 {
 	vec_free(&l->rows);

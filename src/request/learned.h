@@ -20,10 +20,14 @@ enum learned_kind {
 	LEARNED_REQUESTS = 1,	 /* requests to the service */
 	LEARNED_CALLS = 2,	 /* requests that called the peer `value` times */
 	LEARNED_DONE = 3,	 /* calls, before which so many of those to `other` had ended */
-	LEARNED_UNDER_WAY = 4,	 /* calls, beside which so many to the same peer were under way */
+	LEARNED_UNDER_WAY = 4,	 /* calls, beside which so many of the request were under way */
 	LEARNED_LAG_COUNT = 5,	 /* calls of which the delay after the last input was seen */
 	LEARNED_LAG_SUM = 6,	 /* the sum of the logarithms of these delays */
 	LEARNED_LAG_SQUARES = 7, /* the sum of their squares */
+	LEARNED_ALONE_NS = 8,	 /* duration of the requests, in which nothing else was open */
+	LEARNED_IDLE_NS = 9,	 /* time after them without any request */
+	LEARNED_IDLE_CALLS = 10, /* calls to the peer in this time: nobody's */
+	LEARNED_BEGUN = 11,	 /* calls, before which so many of those to `other` had begun */
 };
 
 struct learned_key {
@@ -39,6 +43,9 @@ struct learned_row {
 	struct learned_key key;
 	u64 count;
 };
+
+/* Higher numbers and counts share the last value. */
+enum { LEARNED_NTH_MOST = 15, LEARNED_DONE_MOST = 16, LEARNED_CALLS_MOST = 64 };
 
 /* Starts with all zero. */
 struct learned {
@@ -59,6 +66,13 @@ int learned_merge(struct learned *into, const struct learned *from);
 
 /* Sorts the rows by key: the same sums then are the same bytes. */
 void learned_sort(struct learned *l);
+
+/*
+ * The rows of a service, which stand together in sorted sums: puts the first one into *rows.
+ * Returns their count.
+ */
+size_t learned_of_service(const struct learned *sorted, bool backward, u64 service,
+			  const struct learned_row **rows);
 
 /* Frees the memory, and leaves empty sums. */
 void learned_free(struct learned *l);

@@ -76,8 +76,8 @@ struct edge {
  * one of which nothing says to which request it belongs. An unlikely edge is given with its small
  * probability: the caller decides below which one a call is a root.
  *
- * The edges form no circle within one process. Over several processes, whose clocks may disagree,
- * hostile input can make one: who walks along edges bounds the way.
+ * No exchange is its own parent. Hostile input can make a longer circle: who walks along edges
+ * bounds the way.
  *
  * 0, or -ENOMEM with `edges` in an undefined state.
  */

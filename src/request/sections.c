@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sections of threads that do one thing at a time. A section lies between two points at which the
+ * thread waits for new work, and all its calls belong to one request. It is labelled from both
+ * sides: by the request that the thread reads, or that its waker works at; and by the request that
+ * it answers at its end, or at which the thread works whose wait it ends (a future). The labels
+ * from behind are what makes pools exact.
+ */
+#include "request/link_internal.h"
+
+/* One pass over the events of a process. */
+struct section_pass {
+	struct link *l;
+	struct link_process *p;
+	u32 open;      /* requests that are open */
+	u32 open_xor;  /* their numbers, so that the only one is known */
+	bool sections; /* threads have sections: light threads do not run in this process */
+};
+
+static struct link_thread *thread_of(struct section_pass *s, const struct link_event *e)
+{
+	return &s->l->threads.data[e->thread];
+}
+
+static void opened(struct section_pass *s, u32 request, int by)
+{
+	s->open += (u32)by;
+	s->open_xor ^= request;
+	if (s->open > s->p->most_open)
+		s->p->most_open = s->open;
+}
+
+/* A thread is mixed if requests of two connections were under way at it at once. */
+static void held_change(struct section_pass *s, u32 request, int by)
+{
+	struct link_item *item = &s->l->items[request];
+	struct link_thread *t = &s->l->threads.data[item->reader];
+
+	if (item->behind != NOBODY || (by < 0 && t->held == 0))
+		return;
+	t->held += (u32)by;
+	if (t->held < 2 || t->mixed)
+		return;
+	t->mixed = true;
+	s->p->mixed++;
+}
+
+static struct link_thread *waker_of(struct section_pass *s, const struct link_event *e)
+{
+	const struct hand_off *h = &s->l->in->hand_offs[e->number];
+	u64 key = (u64)h->process << 32 | h->waker;
+
+	return &s->l->threads.data[(uintptr_t)map_get(&s->l->thread_numbers, key) - 1];
+}
+
+/*
+ * A loop that reads several requests and then wakes several threads hands work over later than it
+ * reads it. So the request that it read last is not the one that it hands over.
+ */
+static void wake_count(struct section_pass *s, const struct link_event *e)
+{
+	struct link_thread *t = waker_of(s, e);
+
+	t->wakes++;
+	t->run_wakes++;
+	t->late_wakes += t->run_wakes > 1 && t->run_reads > 1;
+}
+
+static void read_count(struct link_thread *t)
+{
+	if (t->run_wakes)
+		t->run_reads = t->run_wakes = 0;
+	t->run_reads++;
+}
+
+#define LATE_PERCENT 10 /* of its wake-ups, and a loop hands over later than it reads */
+
+static bool hands_over_late(const struct link_thread *t)
+{
+	return t->mixed && (u64)t->late_wakes * 100 > (u64)t->wakes * LATE_PERCENT;
+}
+
+static void mixed_find(struct section_pass *s)
+{
+	struct link *l = s->l;
+
+	for (size_t i = s->p->begin; i < s->p->end; i++) {
+		const struct link_event *e = &l->events[i];
+
+		if (e->kind == LINK_REQUEST) {
+			if (l->items[e->number].supersedes != NOBODY)
+				held_change(s, l->items[e->number].supersedes, -1);
+			held_change(s, e->number, 1);
+			read_count(thread_of(s, e));
+		} else if (e->kind == LINK_ANSWER && l->items[e->number].closed_ns == e->time_ns) {
+			held_change(s, e->number, -1);
+		} else if (e->kind == LINK_WAKE) {
+			wake_count(s, e);
+		}
+	}
+}
+
+static void section_end(struct link_thread *t)
+{
+	t->first = NOBODY;
+}
+
+static void section_add(struct section_pass *s, struct link_thread *t, u32 call)
+{
+	s->l->items[call].next = NOBODY;
+	if (t->first == NOBODY)
+		t->first = call;
+	else
+		s->l->items[t->last].next = call;
+	t->last = call;
+}
+
+/* Labels a call from behind. Such a label replaces one that a waker gave. */
+static void call_belongs(struct link *l, u32 call, u32 request, enum edge_evidence evidence)
+{
+	u64 begin = link_exchange(l, call)->caller.first_ns;
+	bool weak = l->items[call].request == NOBODY || l->items[call].evidence == EDGE_WAKE;
+
+	if (weak && begin >= link_exchange(l, request)->server.first_ns &&
+	    link_is_open(l, request, begin))
+		link_label(l, call, request, evidence);
+}
+
+/* The thread has answered a request: its section belongs to it. */
+static void section_answered(struct section_pass *s, struct link_thread *t, u32 request)
+{
+	for (u32 call = t->first; call != NOBODY; call = s->l->items[call].next)
+		call_belongs(s->l, call, request, EDGE_THREAD);
+	section_end(t);
+}
+
+/*
+ * The thread has ended the wait of another one, whose request this is. Its section may have begun
+ * with a task of somebody else, whose end woke nobody. So only the last call is surely of this
+ * task. If the section was handed over by the same request, it has all its calls already.
+ */
+static void section_handed_back(struct section_pass *s, struct link_thread *t, u32 request)
+{
+	if (t->first != NOBODY)
+		call_belongs(s->l, t->last, request, EDGE_WAKE);
+	section_end(t);
+}
+
+static void request_came(struct section_pass *s, const struct link_event *e)
+{
+	struct link_item *item = &s->l->items[e->number];
+	struct link_thread *t = thread_of(s, e);
+	/* it was read together with the one before, to which the thread comes first */
+	bool waits = item->behind != NOBODY && link_is_open(s->l, t->request, e->time_ns) &&
+		     link_exchange(s->l, t->request)->connection ==
+			     link_exchange(s->l, e->number)->connection;
+
+	if (item->supersedes != NOBODY)
+		opened(s, item->supersedes, -1);
+	opened(s, e->number, 1);
+	if (!waits)
+		t->request = e->number;
+	section_end(t);
+}
+
+static void request_ended(struct section_pass *s, const struct link_event *e)
+{
+	struct link_item *item = &s->l->items[e->number];
+	struct link_thread *t = thread_of(s, e);
+
+	if (item->closed_ns != e->time_ns)
+		return; /* another request ended it before */
+	opened(s, e->number, -1);
+	if (item->is_answered && !t->mixed && s->sections)
+		section_answered(s, t, e->number);
+	section_end(t);
+	if (t->request == e->number)
+		t->request = item->then;
+}
+
+/* A thread was woken by another one of its process. */
+static void work_came(struct section_pass *s, const struct link_event *e)
+{
+	const struct hand_off *h = &s->l->in->hand_offs[e->number];
+	struct link_thread *woken = thread_of(s, e), *waker = waker_of(s, e);
+	u32 word = h->word ? h->word : h->kind, given;
+	bool busy;
+
+	if (woken->mixed || !s->sections || link_word_is_lock(s->l, h) || hands_over_late(waker))
+		return;
+	given = link_is_open(s->l, waker->request, e->time_ns) ? waker->request : NOBODY;
+	busy = link_is_open(s->l, woken->request, e->time_ns);
+	if (given != NOBODY && (!busy || (woken->has_word && woken->word == word))) {
+		woken->request = given;
+		woken->word = word;
+		woken->has_word = true;
+		section_end(woken);
+	} else if (busy && woken->request != given && !waker->mixed) {
+		section_handed_back(s, waker, woken->request);
+	}
+}
+
+/* A loop that reads an answer goes on with another request than the one that it read last. */
+static void answer_came(struct section_pass *s, const struct link_event *e)
+{
+	struct link_thread *t = thread_of(s, e);
+
+	if (t->mixed)
+		t->request = NOBODY;
+}
+
+static void call_began(struct section_pass *s, const struct link_event *e)
+{
+	struct link_thread *t = thread_of(s, e);
+
+	s->l->items[e->number].candidates = s->open;
+	s->p->calls++;
+	t->calls++;
+	t->outside += s->open == 0;
+	if (!s->sections || t->mixed)
+		return;
+	section_add(s, t, e->number);
+	if (link_is_open(s->l, t->request, e->time_ns))
+		link_label(s->l, e->number, t->request, t->has_word ? EDGE_WAKE : EDGE_THREAD);
+}
+
+/* A process that is made while its parent works on one request belongs to this request. */
+static void process_made(struct section_pass *s, const struct link_event *e)
+{
+	const struct link_thread *t = thread_of(s, e);
+	struct link_process *child;
+	u32 request = NOBODY;
+
+	if (s->sections && !t->mixed && link_is_open(s->l, t->request, e->time_ns))
+		request = t->request;
+	else if (s->open == 1)
+		request = s->open_xor;
+	child = &s->l->processes[s->l->in->forks[e->number].child];
+	if (child->inherited == NOBODY && request != NOBODY)
+		child->inherited = request;
+}
+
+void sections_label(struct link *l, struct link_process *p)
+{
+	static void (*const steps[])(struct section_pass *, const struct link_event *) = {
+		[LINK_DONE] = answer_came,  [LINK_WAKE] = work_came,  [LINK_REQUEST] = request_came,
+		[LINK_FORK] = process_made, [LINK_CALL] = call_began, [LINK_ANSWER] = request_ended,
+	};
+	struct section_pass s = {.l = l, .p = p, .sections = !p->has_lights};
+
+	mixed_find(&s);
+	for (size_t i = p->begin; i < p->end; i++) {
+		const struct link_event *e = &l->events[i];
+
+		if (e->kind < sizeof(steps) / sizeof(steps[0]) && steps[e->kind])
+			steps[e->kind](&s, e);
+	}
+}
