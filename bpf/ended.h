@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The file that ends a wait for many files (epoll_wait, poll, select). A thread sleeps in
- * epoll_wait only while the list of ready files is empty, and the kernel adds a file to the list
- * before it wakes the thread. So the first file of the list has ended the wait.
+ * The file that ends a wait for many files (epoll_wait, poll, select), and the word of a futex on
+ * which a thread sleeps. A thread sleeps in epoll_wait only while the list of ready files is empty,
+ * and the kernel adds a file to the list before it wakes the thread. So the first file of the list
+ * has ended the wait.
  */
 #ifndef BPF_ENDED_H
 #define BPF_ENDED_H
@@ -16,6 +17,7 @@ enum ended_call {
 	ENDED_OTHER,
 	ENDED_EPOLL, /* the first argument is the epoll */
 	ENDED_POLL,
+	ENDED_FUTEX, /* the first argument is the address of the word */
 };
 
 static __always_inline enum ended_call ended_call_of(struct task_struct *task, struct pt_regs *regs)
@@ -33,6 +35,9 @@ static __always_inline enum ended_call ended_call_of(struct task_struct *task, s
 	case SYSCALL_NR_pselect6:
 	case SYSCALL_NR_io_uring_enter:
 		return ENDED_POLL;
+	case SYSCALL_NR_futex:
+	case SYSCALL_NR_futex_wait:
+		return ENDED_FUTEX;
 	}
 	return ENDED_OTHER;
 }

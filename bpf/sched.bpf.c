@@ -259,9 +259,18 @@ static __always_inline void waking_fill_context(struct record_waking *r, struct 
 		waker_fill_task(r, waker);
 }
 
+/* Fills in the word of a futex on which the thread sleeps, if a thread wakes it, on no file. */
+static __always_inline void waking_fill_word(struct record_waking *r, struct pt_regs *regs)
+{
+	if (r->context != WAKE_task || r->file.kind)
+		return;
+	r->file.key = KERNEL_READ(regs, di);
+	r->file.flags = FILE_NONE_WORD;
+}
+
 /*
- * Fills in what ended a wait for many files, and whether a thread of the same process ended the
- * wait.
+ * Fills in what ended a wait for many files or for a futex, and whether a thread of the same
+ * process ended the wait.
  */
 static __always_inline void waking_fill_ended(struct record_waking *r, struct task_struct *task,
 					      struct task_struct *waker)
@@ -272,7 +281,9 @@ static __always_inline void waking_fill_ended(struct record_waking *r, struct ta
 
 	if (call == ENDED_EPOLL)
 		ended_fill(r, task, regs);
-	if (call != ENDED_OTHER && !r->fd && r->context == WAKE_task && interrupt)
+	if (call == ENDED_FUTEX)
+		waking_fill_word(r, regs);
+	else if (call != ENDED_OTHER && !r->fd && r->context == WAKE_task && interrupt)
 		waker_fill_ended(r, waker, interrupt);
 	if (r->context == WAKE_task && waker->tgid == task->tgid)
 		r->context |= WAKE_OWN;

@@ -175,6 +175,8 @@ struct file_ref {
 #define FILE_NONE_LEADER 256 /* with kind 0: the first process of a session or a pid namespace */
 /* With kind 0: a worker of io_uring in a request without a file. */
 #define FILE_NONE_REQUEST 1024
+/* With kind 0, of a waking: the thread slept on the futex whose word has the address `key`. */
+#define FILE_NONE_WORD 2048
 
 /* The sides of a socket. One that listens, or a datagram socket with a name and no peer: LISTENS.
  */
@@ -518,7 +520,8 @@ enum record_attribute_type {
 	FIX(u8, context, "enum record_wake_context")                                               \
 	FIX(u8, vector, "softirq vector, with context softirq")                                    \
 	FIX(u16, irq, "number of the hard interrupt, or 0xffff, with context hardirq")             \
-	FILEREF(file, "socket whose data woke it, or file of what its waker did, if known")        \
+	FILEREF(file, "socket whose data woke it, or file of what its waker did, if known; "       \
+		      "FILE_NONE_WORD: word of the futex on which it slept")                       \
 	VAR(u64, block, "WAKE_BLOCK of the block I/O whose completion woke it, if any")            \
 	VAR(u64, fd, "1 + the descriptor of `file`, where it was ready in an epoll; 0: not known")
 

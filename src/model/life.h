@@ -105,6 +105,12 @@ struct life_wait {
 	struct split split;
 };
 
+/*
+ * The address of the futex word on which the thread slept; 0: it did not sleep on one, or it is not
+ * known. The waking tells it. In its absence it is the first argument of the call.
+ */
+u64 life_wait_word(const struct life_wait *w);
+
 /* A finished syscall or fault. */
 struct life_visit {
 	u64 begin_ns, end_ns;

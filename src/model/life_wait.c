@@ -22,6 +22,17 @@ static void visit_add_wait(struct life_state *s, const struct life_wait *w)
 	split_add(&s->nested.had, &w->split);
 }
 
+u64 life_wait_word(const struct life_wait *w)
+{
+	const struct file_ref *by = &w->wake.file;
+
+	if (w->wake.has && !by->kind && by->flags & FILE_NONE_WORD)
+		return by->key;
+	if ((w->mode & MODE_MASK) != MODE_syscall || !life_leave_sleeps(w->state))
+		return 0;
+	return work_is_futex(w->nr, w->mode & MODE_COMPAT) ? w->arg0 : 0;
+}
+
 static struct cause_query wait_query(const struct life_leave *v, const struct life_wake *wake)
 {
 	return (struct cause_query){

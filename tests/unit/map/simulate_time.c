@@ -53,6 +53,16 @@ static struct file_ref call_file(const struct call *call)
 	return file;
 }
 
+/* What ends a wait in the call. */
+static struct file_ref waking_file(const struct actor *a, const struct call *call)
+{
+	if (call->file_kind == FILE_KIND_epoll)
+		return (struct file_ref){.key = 9, .kind = FILE_KIND_tcp, .flags = FILE_ACCEPTED};
+	if (call->file_flags & FILE_NONE_FUTEX)
+		return (struct file_ref){.key = call_arg0(a, call), .flags = FILE_NONE_WORD};
+	return (struct file_ref){0};
+}
+
 static void call_ends(const struct actor *a, const struct call *call, struct record_syscall *r)
 {
 	r->nr = call->nr;
@@ -178,8 +188,8 @@ void actor_sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, 
 
 	if (call == &calls[0])
 		w.context = WAKE_timer;
-	if (call && call->file_kind == FILE_KIND_epoll)
-		w.file = (struct file_ref){.key = 9, .kind = FILE_KIND_tcp, .flags = FILE_ACCEPTED};
+	if (call)
+		w.file = waking_file(a, call);
 	if (part == SPLIT_disk) {
 		state = LEAVE_disk_sleep;
 		w.block = WAKE_BLOCK(5, 0);
@@ -336,8 +346,7 @@ void actor_was_in_call(struct actor *a)
 	bool late = a->thread->tid % 8 == 0 && a->thread->tid != EXEC_PID && !a->s->filters;
 
 	call_ends(a, call, &r);
-	if (call->file_kind == FILE_KIND_epoll)
-		w.file = (struct file_ref){.key = 9, .kind = FILE_KIND_tcp, .flags = FILE_ACCEPTED};
+	w.file = waking_file(a, call);
 	th.nr = r.nr;
 	th.state = LEAVE_sleep;
 	th.arg0 = call_arg0(a, call);

@@ -637,4 +637,32 @@ TEST(a_waking_before_the_sleep_counts_by_its_age_without_calls)
 	CHECK_EQ(runnable_without_calls(1990000, WAKE_task | WAKE_QUEUED), 0);
 }
 
+/* The waking tells the word of a futex; in its absence the call that the thread slept in. */
+TEST(the_word_on_which_a_thread_slept)
+{
+	struct life_wait w = {
+		.nr = 202,
+		.mode = MODE_syscall,
+		.state = LEAVE_sleep,
+		.arg0 = 0x7000,
+		.wake = {.has = true, .file = {.key = 0x8000, .flags = FILE_NONE_WORD}}};
+
+	CHECK_EQ(life_wait_word(&w), 0x8000);
+	w.mode = MODE_user; /* where futexes are not recorded (--syscalls) */
+	CHECK_EQ(life_wait_word(&w), 0x8000);
+	w.wake.file = (struct file_ref){.key = 5, .kind = FILE_KIND_pipe, .flags = FILE_NONE_WORD};
+	CHECK_EQ(life_wait_word(&w), 0);
+	w.mode = MODE_syscall;
+	CHECK_EQ(life_wait_word(&w), 0x7000);
+	w.wake = (struct life_wake){0};
+	CHECK_EQ(life_wait_word(&w), 0x7000);
+	w.mode = MODE_syscall | MODE_COMPAT;
+	w.nr = 240;
+	CHECK_EQ(life_wait_word(&w), 0x7000);
+	w.nr = 1;
+	CHECK_EQ(life_wait_word(&w), 0);
+	w.mode = MODE_fault;
+	CHECK_EQ(life_wait_word(&w), 0);
+}
+
 TEST_MAIN()
