@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cost of one turn of a small loop: a span, a system call, a round trip, an exchange."""
+import os
 import re
 import shutil
 import statistics
@@ -136,3 +137,44 @@ def exchange(bench):
             added.add(turn.ns - plain[-1], turn.lost)
         summary(f"{kind}: not recorded", plain, "ns")
         summary(f"{kind}: fathom record adds", added, "ns")
+
+
+GO_INFO = b"\xff Go buildinf:"
+GO_VERSION_AT = 33  # behind the length of the version
+
+
+def go_exchange(bench):
+    """The program, and a copy that says that it is of a version of Go that nobody knows."""
+    known, unknown = bench.path("exchange-go"), bench.path("exchange-go-unknown")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "exchange.go")
+    subprocess.run(["go", "build", "-o", known, source], check=True)
+    with open(known, "rb") as file:
+        data = bytearray(file.read())
+    at = next(at for at in range(0, len(data), 16) if data.startswith(GO_INFO, at)) + GO_VERSION_AT
+    data[at:at + 6] = b"go1.99"
+    with open(unknown, "wb") as file:
+        file.write(data)
+    os.chmod(unknown, 0o755)
+    return known, unknown
+
+
+def goroutines(bench):
+    """what a goroutine's numbers add to a message, beside one that has none (`exchange`: in C)"""
+    if not shutil.which("go"):
+        say("  go is not installed")
+        return
+    calls = str(CALLS // 8)
+    for detail in "waits,bytes", "calls":
+        programs = dict(zip(("with numbers", "without"), go_exchange(bench)))
+        plain, added, messages = [], {name: Runs() for name in programs}, Runs()
+        for _ in range(bench.rounds):
+            plain.append(bench.turn(programs["without"], calls).ns)
+            for name, program in programs.items():
+                turn = bench.turn(*bench.record("--detail", detail), program, calls)
+                added[name].add(turn.ns - plain[-1], turn.lost)
+            messages.add((added["with numbers"][-1] - added["without"][-1]) / 2, 0)
+        messages.lost = sum(each.lost for each in added.values())
+        summary(f"{detail}: a send and a receive, not recorded", plain, "ns")
+        for name, runs in added.items():
+            summary(f"{detail}: fathom record adds, {name}", runs, "ns")
+        summary(f"{detail}: the numbers add to a message", messages, "ns", Goal(115, 60))

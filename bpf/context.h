@@ -22,7 +22,7 @@ static __always_inline void context_refresh(struct thread_state *state, u32 tgid
 	if (location)
 		state->location = *location;
 	else
-		state->location.known = 0;
+		state->location.known = state->location.light.id = 0;
 }
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The location at which the threads of a process keep their OpenTelemetry context.
+ * The location at which the threads of a process keep their OpenTelemetry context, and at which
+ * they tell which light thread runs on them.
  *
  * Capture finds it (src/capture/context/locate.h), and kernel programs follow it: from the thread
  * pointer to the variable `otel_thread_ctx_v1`. That is a pointer of 8 bytes to the thread's record
@@ -14,6 +15,12 @@
  *   give up if entry is 0 or ~0: the thread has not touched the variable yet
  *   the variable is at entry + var_offset
  *
+ * Light threads (record/record.h, bytes.light): a pointer at thread pointer + light.at leads to
+ * what the program's runtime keeps of the light thread that runs now: in Go the struct g. Two
+ * numbers of 8 bytes stand there, its own and that of the light thread that made it. Capture finds
+ * these places by the version of the runtime (src/elf/go.h). They are the same in all processes of
+ * a program.
+ *
  * This header includes nothing but the record's integer types.
  */
 #ifndef BPF_CONTEXT_LOCATION_H
@@ -21,8 +28,14 @@
 
 #include "record/record.h"
 
+/* Where the light thread is told that runs on a thread. */
+struct light_location {
+	s32 at;	       /* from the thread pointer to the pointer */
+	u16 id, maker; /* from there to the numbers; id 0: none are told; maker 0: it is not told */
+};
+
 struct context_location {
-	u8 known; /* 0: no location was found, and all other fields are 0 */
+	u8 known; /* 0: no context was found, and all other fields but `light` are 0 */
 	u8 dynamic;
 	signed char dtv_at;   /* from the thread pointer to the pointer to the dtv */
 	signed char count_at; /* from the dtv to the number of its entries */
@@ -32,7 +45,14 @@ struct context_location {
 	s64 tp_offset;	/* static: 0 is legal on aarch64 */
 	u64 module;	/* dynamic: 1..65535 */
 	u64 var_offset; /* dynamic */
+	struct light_location light;
 };
+
+/* Whether it tells anything. */
+static inline int context_location_tells(const struct context_location *location)
+{
+	return location->known || location->light.id;
+}
 
 /* The writer is libfathom: only spans with the sampled flag count. */
 #define CONTEXT_FATHOM 1
@@ -66,9 +86,9 @@ struct otel_record {
 	u16 attributes_bytes;
 } __attribute__((packed));
 
-_Static_assert(sizeof(struct context_location) == 32, "context_location");
+_Static_assert(sizeof(struct context_location) == 40, "context_location");
 _Static_assert(sizeof(struct context_program) == 32, "context_program");
-_Static_assert(sizeof(struct context_executed) == 72, "context_executed");
+_Static_assert(sizeof(struct context_executed) == 80, "context_executed");
 _Static_assert(sizeof(struct otel_record) == 28, "otel_record");
 
 #endif

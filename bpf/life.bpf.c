@@ -329,7 +329,8 @@ __noinline int exec_cgroup(void)
 /*
  * After an exec the old location is void. The process most probably has its context where other
  * processes of the same program have it, so that location is assumed until capture has looked. The
- * file is given by its address. A global function for the verifier.
+ * file is given by its address. Returns whether it has a context. A global function for the
+ * verifier.
  */
 __noinline int location_exec(u32 tgid, u64 file_at)
 {
@@ -344,13 +345,14 @@ __noinline int location_exec(u32 tgid, u64 file_at)
 	inode_changed(inode, &now.program.changed_s, &now.program.changed_ns);
 	now.time_ns = bpf_ktime_get_ns();
 	usual = bpf_map_lookup_elem(&program_locations, &now.program);
-	if (usual && usual->known)
+	if (usual && context_location_tells(usual))
 		now.assumed = *usual;
 	/* capture corrects an assumption when it reads that one was made */
 	if (bpf_map_update_elem(&executed, &tgid, &now, BPF_ANY))
-		now.assumed.known = 0;
-	if (now.assumed.known && bpf_map_update_elem(&locations, &tgid, &now.assumed, BPF_ANY) == 0)
-		return 1;
+		now.assumed.known = now.assumed.light.id = 0;
+	if (context_location_tells(&now.assumed) &&
+	    bpf_map_update_elem(&locations, &tgid, &now.assumed, BPF_ANY) == 0)
+		return now.assumed.known;
 	bpf_map_delete_elem(&locations, &tgid);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "bpf/context.h"
 #include "bpf/file.h"
 #include "bpf/license.h"
+#include "bpf/light.h"
 #include "bpf/ring.h"
 #include "bpf/unix_queue.h"
 
@@ -25,7 +26,7 @@
 /* A record that is being made, with room up to the end of its last slot. */
 struct bytes_out {
 	struct record_bytes r;
-	u64 rest[5];
+	u64 rest[3];
 };
 
 /* The state of the running thread, if it is in scope. */
@@ -68,13 +69,18 @@ static __always_inline bool bytes_fill_file(struct file_ref *ref, const struct t
 
 /* Reserves room for the record and stamps it. Only the range is left to be filled in. */
 static __always_inline bool bytes_begin(struct bytes_out *out, struct ring_place *place,
-					const struct thread_state *state, struct task_struct *task)
+					struct thread_state *state, struct task_struct *task)
 {
 	struct record_bytes *r = &out->r;
+	struct light light = {};
 	u32 n = 1;
 
-	if (context_is_set(&state->ctx)) {
+	if (light_may_run(state))
+		light_read(state, &light);
+	if (context_is_set(&state->ctx) || light.id) {
 		r->ctx = state->ctx;
+		r->light = light.id;
+		r->light_maker = light.maker;
 		n = 2;
 	}
 	if (ring_reserve(place, n, RECORD_bytes))

@@ -151,13 +151,15 @@ RECORD_AT(block, flags, 56);
 RECORD_AT(block, cgroup, 64);
 RECORD_AT(block, ctx, 72);
 
-RECORD_SIZE(struct record_bytes, 88);
+RECORD_SIZE(struct record_bytes, 104);
 RECORD_AT(bytes, direction, 24);
 RECORD_AT(bytes, flags, 25);
 RECORD_AT(bytes, from, 32);
 RECORD_AT(bytes, length, 40);
 RECORD_AT(bytes, file, 48);
 RECORD_AT(bytes, ctx, 64);
+RECORD_AT(bytes, light, 88);
+RECORD_AT(bytes, light_maker, 96);
 
 RECORD_SIZE(struct record_stack, 1072);
 RECORD_AT(stack, flags, 24);

@@ -419,6 +419,10 @@ enum step_why {
 #define STACK_UNSURE 16 /* of a sample: words may be absent that are addresses of code */
 #define STACK_WORDS_MAX 1024
 
+/*
+ * bytes.light: a light thread is one that a program itself runs on threads of the kernel, as Go
+ * does goroutines. Its number is that of its runtime. 0: the process has none, or it was not read.
+ */
 /* bytes.direction */
 #define BYTES_SENT 0
 #define BYTES_RECEIVED 1
@@ -594,7 +598,9 @@ enum record_attribute_type {
 	VAR(u64, from, "first byte, counted from the connection's begin")                          \
 	VAR(u64, length, "bytes")                                                                  \
 	FILEREF(file, "the socket")                                                                \
-	CTXREF(ctx, "the active span")
+	CTXREF(ctx, "the active span")                                                             \
+	VAR(u64, light, "number of the light thread (goroutine) that sent or received, 0: none")   \
+	VAR(u64, light_maker, "number of the light thread that made that one, 0: not known")
 
 #define RECORD_FIELDS_stack(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
 	FIX(u32, flags, "STACK_*")                                                                 \

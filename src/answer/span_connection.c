@@ -84,4 +84,8 @@ void span_add_bytes(struct span_builder *b, const struct kspan *k)
 		builder_boolean(b, "bytes.unsure", true);
 	if (joined < n)
 		builder_integer(b, "bytes.more", (s64)(n - joined));
+	if (first->light)
+		builder_integer(b, "light.id", (s64)first->light);
+	if (first->light_maker)
+		builder_integer(b, "light.maker_id", (s64)first->light_maker);
 }

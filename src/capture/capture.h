@@ -296,11 +296,12 @@ struct capture_counts {
 	u64 lost_buffer;      /* records that found their ring full */
 	u64 lost_recursion;   /* runs of programs that the kernel skipped */
 	u64 lost_application; /* records that an application's ring had no room for, or damaged */
-	u64 rings_missed; /* rings of applications that ended first, or that another capture has */
-	u64 hidden_pids;  /* processes in scope of which no thread can be seen */
-	u64 hidden_pid;	  /* one of them */
-	u64 not_followed; /* events of processes whose context could not be looked up or told */
-	u64 incomplete;	  /* fields that could not be read or were cut, and not_followed */
+	u64 rings_missed;  /* rings of applications that ended first, or that another capture has */
+	u64 hidden_pids;   /* processes in scope of which no thread can be seen */
+	u64 hidden_pid;	   /* one of them */
+	u64 not_followed;  /* events of processes whose context could not be looked up or told */
+	u64 lights_unread; /* programs whose goroutines cannot be told: elf/go.h */
+	u64 incomplete;	   /* fields that could not be read or were cut, and not_followed */
 	bool no_kernel_stacks; /* /proc/kallsyms shows no addresses: each is incomplete */
 };
 

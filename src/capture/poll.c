@@ -51,6 +51,7 @@ void capture_counts(const struct capture *c, struct capture_counts *out)
 		out->incomplete += c->controls[cpu].incomplete;
 	out->not_followed = capture_watch_missed(c->watch);
 	out->incomplete += out->not_followed;
+	out->lights_unread = capture_watch_unread(c->watch);
 	out->no_kernel_stacks = !capture_stacks_of_kernel(c->stacks);
 	if (c->apps) {
 		struct app_rings_counts apps;

@@ -72,13 +72,15 @@ static void event_take(struct capture_watch *w, const struct watch_event *event,
 	}
 }
 
-static void skipped_count(struct capture_watch *w)
+/* Adds up what the tracker has counted. */
+static void counts_take(struct capture_watch *w)
 {
 	struct context_tracker_counts counts;
 
 	context_tracker_counts(w->tracker, &counts);
 	__atomic_fetch_add(&w->missed_count, counts.skipped - w->skipped, __ATOMIC_RELAXED);
 	w->skipped = counts.skipped;
+	__atomic_store_n(&w->unread_count, counts.unread, __ATOMIC_RELAXED);
 }
 
 /* Does one step. Returns when the next is due; at or before `now` if looks are left for it. */
@@ -97,7 +99,7 @@ static u64 watch_step(struct capture_watch *w, const struct watch_event *events,
 	tracker_due = context_tracker_run(w->tracker, w->step_ns);
 	if (foreign_work_is_taken())
 		return NEVER;
-	skipped_count(w);
+	counts_take(w);
 	return tracker_due < due ? tracker_due : due;
 }
 
@@ -301,6 +303,11 @@ static bool watch_can_look(const struct capture_watch *w)
 u64 capture_watch_missed(const struct capture_watch *w)
 {
 	return w ? __atomic_load_n(&w->missed_count, __ATOMIC_RELAXED) : 0;
+}
+
+u64 capture_watch_unread(const struct capture_watch *w)
+{
+	return w ? __atomic_load_n(&w->unread_count, __ATOMIC_RELAXED) : 0;
 }
 
 void capture_watch_life(struct capture_watch *w, const struct record_head *r)

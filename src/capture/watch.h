@@ -28,6 +28,9 @@ void capture_watch_life(struct capture_watch *watch, const struct record_head *r
 /* How many events were dropped, and how many locations the programs could not be told. */
 u64 capture_watch_missed(const struct capture_watch *watch);
 
+/* How many programs with goroutines were met of which these cannot be told (elf/go.h). */
+u64 capture_watch_unread(const struct capture_watch *watch);
+
 /* Takes note of a notice (bpf/notice.h). False if it is none, but a record. */
 bool capture_watch_notice(struct capture_watch *watch, const struct record_head *r);
 

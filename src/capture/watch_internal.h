@@ -49,6 +49,7 @@ struct capture_watch {
 	int wake_fd; /* an eventfd, written when `ready` is set */
 
 	u64 missed_count; /* events dropped, and locations not told; atomic */
+	u64 unread_count; /* programs whose goroutines cannot be read; atomic */
 
 	pthread_mutex_t gate;
 	struct capture *capture; /* NULL: it is being closed */

@@ -38,7 +38,7 @@ static void location_set(void *arg, pid_t pid, const struct context_location *lo
 {
 	struct capture_watch *w = arg;
 
-	if (location->known)
+	if (context_location_tells(location))
 		(void)map_put(&w->located, (u64)pid, w);
 	else if (!map_remove(&w->located, (u64)pid))
 		return;

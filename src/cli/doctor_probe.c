@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "capture/capture.h"
+#include "capture/context/goroutines.h"
 
 #define FEATURES_MAX 64
 #define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -392,6 +393,29 @@ static int probe_scopes(struct diagnosis *d)
 	return err;
 }
 
+/* ---- programs that run ---- */
+
+static int probe_programs(struct diagnosis *d)
+{
+	struct finding f = {.section = "program", .name = "goroutines"};
+	struct goroutines_probe g;
+	int err = goroutines_probe(&g);
+
+	if (err)
+		return err;
+	f.available = !g.unread;
+	if (g.unread)
+		return finding_add(
+			d, f,
+			"not of %u of %u programs in Go (process %d: %s%s%s): there, "
+			"threads and order tell which request a call is for, less surely",
+			g.unread, g.programs, g.pid, g.version, g.version[0] ? ", " : "", g.why);
+	return finding_add(d, f,
+			   "which goroutine sends or receives, of programs in Go 1.%d to 1.%d; %u "
+			   "of them run%s here",
+			   g.first, g.last, g.programs, g.programs == 1 ? "s" : "");
+}
+
 /* ---- all of it ---- */
 
 static void probe_host(struct diagnosis *d)
@@ -408,7 +432,7 @@ int diagnosis_make(struct diagnosis *d, struct error *e)
 {
 	static int (*const probes[])(struct diagnosis *) = {
 		probe_types,	  probe_clock,	 probe_tracefs, probe_symbols, probe_cgroups,
-		probe_privileges, probe_capture, probe_options, probe_scopes,
+		probe_privileges, probe_capture, probe_options, probe_scopes,  probe_programs,
 	};
 	int err = 0;
 

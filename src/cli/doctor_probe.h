@@ -13,7 +13,7 @@
 #include "record/record.h"
 
 struct finding {
-	const char *section; /* "kernel", "privilege", "tracepoint", "option" */
+	const char *section; /* "kernel", "privilege", "tracepoint", "option", "program" */
 	char name[48];
 	bool needed;	/* nothing can be recorded without it */
 	bool available; /* and in use, if it should be */

@@ -38,6 +38,9 @@ static void counts_print(struct recorder *r)
 	if (c.not_followed)
 		fprintf(stderr, ", contexts of up to %" PRIu64 " processes not looked up",
 			c.not_followed);
+	if (c.lights_unread)
+		fprintf(stderr, ", goroutines of %" PRIu64 " program%s not told", c.lights_unread,
+			c.lights_unread == 1 ? "" : "s");
 	if (c.rings_missed)
 		fprintf(stderr, ", spans of %" PRIu64 " programs not captured", c.rings_missed);
 	fprintf(stderr, " -> %s\n", recorder_dir(r));

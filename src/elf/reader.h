@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of elf_tls_read() for one ELF file, shared by its four files: reader.c reads bytes,
- * tls.c reads the headers, symbol.c looks for the variable, and tls_access.c for the relocation
- * through which code reaches it. No other file includes this header.
+ * The state of elf_tls_read() and elf_go_read() for one ELF file, shared by their files: reader.c
+ * reads bytes, tls.c reads the headers, symbol.c looks for the variable, tls_access.c for the
+ * relocation through which code reaches it, and go.c for what Go's linker wrote. No other file
+ * includes this header.
  */
 #ifndef ELF_READER_H
 #define ELF_READER_H
@@ -40,6 +41,15 @@ int elf_read(struct elf_reader *reader, uint64_t at, void *to, size_t len);
 int elf_read_address(struct elf_reader *reader, uint64_t address, void *to, size_t len);
 
 /*
+ * Reads the headers: sets header, tls, dynamic_header, interpreter, header_address and the segments
+ * of facts. 0, or a negative errno: -ENOEXEC if it is no ELF file for this machine.
+ */
+int elf_headers_read(struct elf_reader *reader);
+
+/* Sets dynamic. 0 or a negative errno. */
+int elf_dynamic_read(struct elf_reader *reader);
+
+/*
  * Looks for the variable in the symbol tables and sets facts->symbol and index. 1: found; 0: the
  * file does not define it; or a negative errno.
  */
@@ -50,5 +60,11 @@ int elf_symbol_find(struct elf_reader *reader);
  * errno.
  */
 int elf_way_find(struct elf_reader *reader);
+
+/* Whether the symbol that was found lies in the block of thread-local variables. */
+bool elf_symbol_fits(const struct elf_reader *reader);
+
+/* Sets facts->tp_offset of a variable of the main executable. 0 or -ENOEXEC. */
+int elf_executable_offset(struct elf_reader *reader);
 
 #endif

@@ -55,7 +55,7 @@ static void segment_add(struct elf_reader *reader, const Elf64_Phdr *program)
 								     .size = program->p_filesz};
 }
 
-static int headers_read(struct elf_reader *reader)
+int elf_headers_read(struct elf_reader *reader)
 {
 	int err = elf_read(reader, 0, &reader->header, sizeof(reader->header));
 
@@ -134,7 +134,7 @@ static void dynamic_keep(struct elf_reader *reader, const Elf64_Dyn *entry)
 						: entry->d_un.d_val;
 }
 
-static int dynamic_read(struct elf_reader *reader)
+int elf_dynamic_read(struct elf_reader *reader)
 {
 	uint64_t count = reader->dynamic_header.p_filesz / sizeof(Elf64_Dyn);
 
@@ -159,7 +159,7 @@ static int dynamic_read(struct elf_reader *reader)
 
 static int facts_read(struct elf_reader *reader)
 {
-	int err = headers_read(reader);
+	int err = elf_headers_read(reader);
 
 	if (err)
 		return err;
@@ -168,7 +168,7 @@ static int facts_read(struct elf_reader *reader)
 	interpreter_read(reader);
 	if (!reader->tls.p_memsz)
 		return 0; /* most files have no thread-local variables */
-	err = dynamic_read(reader);
+	err = elf_dynamic_read(reader);
 	if (err)
 		return err;
 	reader->is_executable = reader->facts->fixed || (reader->dynamic.flags_1 & DF_1_PIE);

@@ -96,11 +96,11 @@ static int relocations_read(struct elf_reader *reader, uint64_t at, uint64_t siz
 }
 
 /*
- * Computes tp_offset for a variable of the main executable. On x86-64 the executable's TLS block
- * ends at the thread pointer; on aarch64 it begins two words behind it. If the linked begin of the
- * block is not aligned, the loader keeps its remainder modulo the alignment.
+ * On x86-64 the executable's TLS block ends at the thread pointer; on aarch64 it begins two words
+ * behind it. If the linked begin of the block is not aligned, the loader keeps its remainder modulo
+ * the alignment.
  */
-static int executable_offset(struct elf_reader *reader)
+int elf_executable_offset(struct elf_reader *reader)
 {
 	struct elf_tls *facts = reader->facts;
 	uint64_t align = reader->tls.p_align ? reader->tls.p_align : 1;
@@ -116,8 +116,14 @@ static int executable_offset(struct elf_reader *reader)
 	size = (16 + align - 1) & ~(align - 1);
 	facts->tp_offset = (int64_t)(size + skew + facts->symbol);
 #endif
-	facts->way = ELF_TLS_EXECUTABLE;
 	return 0;
+}
+
+bool elf_symbol_fits(const struct elf_reader *reader)
+{
+	const struct elf_tls *facts = reader->facts;
+
+	return facts->symbol <= reader->tls.p_memsz && reader->tls.p_memsz - facts->symbol >= 8;
 }
 
 int elf_way_find(struct elf_reader *reader)
@@ -126,7 +132,7 @@ int elf_way_find(struct elf_reader *reader)
 	struct elf_tls *facts = reader->facts;
 	int err;
 
-	if (facts->symbol > reader->tls.p_memsz || reader->tls.p_memsz - facts->symbol < 8)
+	if (!elf_symbol_fits(reader))
 		return -ENOEXEC;
 	err = relocations_read(reader, dynamic->rela, dynamic->rela_size);
 	if (!err)
@@ -138,7 +144,10 @@ int elf_way_find(struct elf_reader *reader)
 		facts->lazy_begin = dynamic->jmprel;
 		facts->lazy_end = dynamic->jmprel + dynamic->jmprel_size;
 	}
-	if (facts->way == ELF_TLS_NONE && reader->is_executable)
-		return executable_offset(reader);
-	return 0;
+	if (facts->way != ELF_TLS_NONE || !reader->is_executable)
+		return 0;
+	err = elf_executable_offset(reader);
+	if (!err)
+		facts->way = ELF_TLS_EXECUTABLE;
+	return err;
 }

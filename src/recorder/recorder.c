@@ -570,6 +570,7 @@ void recorder_counts(struct recorder *r, struct recorder_counts *out)
 	out->hidden_pids = c.hidden_pids;
 	out->hidden_pid = c.hidden_pid;
 	out->not_followed = c.not_followed;
+	out->lights_unread = c.lights_unread;
 	out->begin_ns = r->begin_ns;
 	out->end_ns = r->end_ns;
 }

@@ -108,7 +108,8 @@ struct recorder_counts {
 	struct chunking_counts sealed;
 	u64 written_bytes; /* to all chunks so far, before they are compressed */
 	u64 lost_buffer, lost_recursion, lost_application; /* so far */
-	u64 not_followed; /* changes of processes whose contexts were not looked up */
+	u64 not_followed;  /* changes of processes whose contexts were not looked up */
+	u64 lights_unread; /* programs whose goroutines cannot be told */
 	u64 hidden_pids,
 		hidden_pid;    /* of --pid without a thread in the kernel's list: number, one */
 	bool no_kernel_stacks; /* although stacks are asked for */

@@ -25,14 +25,14 @@ static struct file_key key_of(const struct stat *info)
 				 .changed_ns = info->st_ctim.tv_nsec};
 }
 
-/* Most files do not define the variable, and share these two answers. */
-static struct elf_tls no_elf_file;
-static const struct elf_tls nothing_glibc;
-static const struct elf_tls nothing_musl = {.musl = 1};
+/* Most files do not define the variable, and share these answers. */
+static struct context_facts no_elf_file;
+static const struct context_facts nothing_glibc;
+static const struct context_facts nothing_musl = {.tls.musl = 1};
 
 struct context_files {
-	struct bytes_map known; /* struct file_key -> const struct elf_tls * */
-	struct elf_tls from_memory;
+	struct bytes_map known; /* struct file_key -> const struct context_facts * */
+	struct context_facts from_memory;
 	unsigned long parsed;
 	struct foreign_looks *looks; /* NULL: nobody supervises */
 };
@@ -42,7 +42,7 @@ struct context_files *context_files_new(void)
 	return calloc(1, sizeof(struct context_files));
 }
 
-static bool is_shared_answer(const struct elf_tls *facts)
+static bool is_shared_answer(const struct context_facts *facts)
 {
 	return facts == &no_elf_file || facts == &nothing_glibc || facts == &nothing_musl;
 }
@@ -78,8 +78,15 @@ unsigned long context_files_parsed(const struct context_files *files)
 
 struct parse {
 	const struct stat *expected;
-	struct elf_tls facts;
+	struct context_facts facts;
 };
+
+static int source_parse(const struct elf_source *source, struct context_facts *facts)
+{
+	int err = elf_tls_read(source, CONTEXT_VARIABLE, &facts->tls);
+
+	return err ? err : elf_go_read(source, &facts->go);
+}
 
 static int file_parse(void *arg, int fd)
 {
@@ -92,16 +99,16 @@ static int file_parse(void *arg, int fd)
 	if (info.st_ino != parse->expected->st_ino || info.st_dev != parse->expected->st_dev)
 		return -ESTALE;
 	source = elf_source_file(fd, (uint64_t)info.st_size);
-	return elf_tls_read(&source, CONTEXT_VARIABLE, &parse->facts);
+	return source_parse(&source, &parse->facts);
 }
 
 static int answer_keep(struct context_files *files, const struct file_key *key,
-		       const struct elf_tls *found, const struct elf_tls **facts)
+		       const struct context_facts *found, const struct context_facts **facts)
 {
-	struct elf_tls *kept;
+	struct context_facts *kept;
 
-	if (found->way == ELF_TLS_NONE) {
-		kept = (struct elf_tls *)(found->musl ? &nothing_musl : &nothing_glibc);
+	if (found->tls.way == ELF_TLS_NONE && found->go.is == ELF_GO_NONE) {
+		kept = (struct context_facts *)(found->tls.musl ? &nothing_musl : &nothing_glibc);
 	} else {
 		kept = malloc(sizeof(*kept));
 		if (!kept)
@@ -118,7 +125,7 @@ static int answer_keep(struct context_files *files, const struct file_key *key,
 }
 
 static int file_learn(struct context_files *files, const struct foreign_file *file, int found,
-		      const struct stat *info, const struct elf_tls **facts)
+		      const struct stat *info, const struct context_facts **facts)
 {
 	struct file_key key = key_of(info);
 	struct parse parse = {.expected = info};
@@ -137,10 +144,10 @@ static int file_learn(struct context_files *files, const struct foreign_file *fi
 
 /* Reads the file from memory, since it has no name any more, or none that we can open. */
 static int memory_parse(struct context_files *files, pid_t pid, const struct context_map *map,
-			const struct elf_tls **facts)
+			const struct context_facts **facts)
 {
 	struct elf_source source = elf_source_memory(pid, map->start);
-	struct elf_tls found = {0};
+	struct context_facts found = {0};
 	int err, ended;
 
 	if (map->offset || !map->readable)
@@ -149,7 +156,7 @@ static int memory_parse(struct context_files *files, pid_t pid, const struct con
 	err = foreign_look_begin(files->looks, FOREIGN_DEVICE(map->major, map->minor));
 	if (err)
 		return err;
-	err = elf_tls_read(&source, CONTEXT_VARIABLE, &found);
+	err = source_parse(&source, &found);
 	ended = foreign_look_end(files->looks);
 	if (ended || err)
 		return ended ? ended : err;
@@ -159,10 +166,10 @@ static int memory_parse(struct context_files *files, pid_t pid, const struct con
 }
 
 static int found_get(struct context_files *files, const struct foreign_file *file, int found,
-		     const struct stat *info, const struct elf_tls **facts)
+		     const struct stat *info, const struct context_facts **facts)
 {
 	struct file_key key = key_of(info);
-	const struct elf_tls *known;
+	const struct context_facts *known;
 
 	if (!S_ISREG(info->st_mode))
 		return -ENOEXEC;
@@ -176,7 +183,7 @@ static int found_get(struct context_files *files, const struct foreign_file *fil
 }
 
 int context_files_get(struct context_files *files, pid_t pid, const struct context_map *map,
-		      const struct elf_tls **facts)
+		      const struct context_facts **facts)
 {
 	const struct foreign_file file = {.pid = pid,
 					  .start = map->start,

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ELF files say about the context variable, kept by device, inode, time of change and size. */
+/*
+ * What ELF files say about the context variable and about Go's runtime, kept by device, inode, time
+ * of change and size.
+ */
 #ifndef CAPTURE_CONTEXT_FILES_H
 #define CAPTURE_CONTEXT_FILES_H
 
 #include "capture/context/locate.h"
+#include "elf/go.h"
 #include "elf/tls.h"
 #include "proc/maps.h"
+
+struct context_facts {
+	struct elf_tls tls; /* of the context variable */
+	struct elf_go go;
+};
 
 /*
  * Returns the facts about the file that process `pid` has mapped as `map`. They are known already
@@ -17,6 +26,6 @@
  * any more.
  */
 int context_files_get(struct context_files *files, pid_t pid, const struct context_map *map,
-		      const struct elf_tls **facts);
+		      const struct context_facts **facts);
 
 #endif

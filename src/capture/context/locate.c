@@ -65,11 +65,26 @@ static void place_add(struct scan *scan, const struct elf_tls *facts, uint64_t b
 	};
 }
 
+static bool is_executable(const struct scan *scan, const struct context_map *map)
+{
+	return strcmp(map->name, scan->executable) == 0;
+}
+
+/* A library has its thread-local variable elsewhere, and the loader alone knows where. */
+static void lights_take(struct context_lights *lights, const struct elf_go *go, bool executable)
+{
+	if (executable && go->is == ELF_GO_LOCATED)
+		lights->location =
+			(struct light_location){.at = go->g_at, .id = go->goid, .maker = go->maker};
+	else if (go->is != ELF_GO_NONE)
+		lights->unread = true;
+}
+
 /* Looks at the file of the run. `map`, which has its name, is one of its mappings. */
 static int run_look(struct scan *scan, const struct context_map *map)
 {
 	struct context_map first = *map;
-	const struct elf_tls *facts;
+	const struct context_facts *facts;
 	uint64_t bias = 0;
 	int err;
 
@@ -86,13 +101,14 @@ static int run_look(struct scan *scan, const struct context_map *map)
 	scan->places->skipped |= err == -EBUSY;
 	if (err)
 		return err == -ESRCH || err == -ENOMEM || err == -ECANCELED ? err : 0;
-	if (facts->musl)
+	lights_take(&scan->places->lights, &facts->go, is_executable(scan, map));
+	if (facts->tls.musl)
 		scan->musl = true;
-	if (facts->way == ELF_TLS_NONE)
+	if (facts->tls.way == ELF_TLS_NONE)
 		return 0;
-	if (!facts->fixed && elf_tls_bias(facts, first.start, first.offset, &bias))
+	if (!facts->tls.fixed && elf_tls_bias(&facts->tls, first.start, first.offset, &bias))
 		return 0;
-	place_add(scan, facts, bias);
+	place_add(scan, &facts->tls, bias);
 	return 0;
 }
 
@@ -109,7 +125,7 @@ static int map_look(void *arg, const struct context_map *map)
 		return 0;
 	if (!is_run(scan, map))
 		run_begin(scan, map);
-	if (scan->done || !(map->executable || strcmp(map->name, scan->executable) == 0))
+	if (scan->done || !(map->executable || is_executable(scan, map)))
 		return 0;
 	return run_look(scan, map);
 }
@@ -131,6 +147,8 @@ int context_places_find(struct context_files *files, pid_t pid, struct context_p
 		return error_set(e, err, "cannot look for the context of process %d", pid);
 	for (u32 i = 0; i < found.count; i++)
 		found.place[i].musl = scan.musl;
+	if (found.lights.location.id) /* a plugin has the runtime of its program */
+		found.lights.unread = false;
 	*places = found;
 	return 0;
 }

@@ -46,16 +46,24 @@ struct context_place {
 	s64 tp_offset;
 };
 
+/* What was found of the goroutines of one process. */
+struct context_lights {
+	struct light_location location; /* id 0: none */
+	bool unread;			/* it has goroutines, and their numbers cannot be read */
+};
+
 struct context_places {
 	bool skipped; /* a file was not looked at, since it hangs: it may define the variable */
-	u32 count;    /* 0: no file that is mapped now defines it */
+	struct context_lights lights;
+	u32 count; /* 0: no file that is mapped now defines it */
 	struct context_place place[CONTEXT_PLACES_MAX];
 };
 
 /*
- * Looks for the variable in all files that the process maps. A file that cannot be read is skipped.
- * Returns 0, also if places->count is 0, or a negative errno: -ESRCH if the process is gone;
- * -ECANCELED if the work was taken away (proc/look.h), and then nothing shared must be touched.
+ * Looks for the variable in all files that the process maps, and for a Go runtime in them. A file
+ * that cannot be read is skipped. Returns 0, also if places->count is 0, or a negative errno:
+ * -ESRCH if the process is gone; -ECANCELED if the work was taken away (proc/look.h), and then
+ * nothing shared must be touched.
  */
 int context_places_find(struct context_files *files, pid_t pid, struct context_places *places,
 			struct error *e);

@@ -17,12 +17,11 @@ int capture_context_set(struct capture *c, pid_t pid, const struct context_locat
 	struct context_location there;
 	u32 key = pid;
 
-	if (!location || !location->known)
+	if (!location || !context_location_tells(location))
 		bpf_map_delete_elem(locations, &key);
-	else if ((location->flags & CONTEXT_ASSUMED) &&
-		 !bpf_map_lookup_elem(locations, &key, &there) &&
+	else if (!bpf_map_lookup_elem(locations, &key, &there) &&
 		 !memcmp(&there, location, sizeof(there)))
-		return 0; /* the programs have assumed it by themselves */
+		return 0; /* the programs have assumed it by themselves, or inherited it */
 	else if (bpf_map_update_elem(locations, &key, location, BPF_ANY))
 		return -errno;
 	/* copies of locations that threads have are void from here on */

@@ -13,6 +13,7 @@ bool context_location_is_same(const struct context_location *a, const struct con
 	struct context_location place = *a;
 
 	place.flags = b->flags;
+	place.light = b->light;
 	return !memcmp(&place, b, sizeof(place));
 }
 
@@ -30,11 +31,15 @@ bool context_program_is(pid_t pid, const struct context_program *program)
 struct context_location context_program_learn(const struct context_location *kept,
 					      const struct context_location *found)
 {
-	static const struct context_location none;
-	struct context_location usual = *found;
+	struct context_location usual = {0};
+	/* one that was kept for its goroutines says nothing about contexts */
+	bool differs = kept && (kept->known || !kept->light.id) &&
+		       !context_location_is_same(kept, found);
 
-	if (!found->known || found->dynamic || (kept && !context_location_is_same(kept, found)))
-		return none;
-	usual.flags |= CONTEXT_ASSUMED;
+	if (found->known && !found->dynamic && !differs) {
+		usual = *found;
+		usual.flags |= CONTEXT_ASSUMED;
+	}
+	usual.light = found->light;
 	return usual;
 }

@@ -5,7 +5,8 @@
  * (bpf/context_location.h).
  *
  * Only static locations are kept, since a dynamic one depends on the libraries that a process
- * loads. If processes of a file had the variable at different places, nothing is kept.
+ * loads. If processes of a file had the variable at different places, nothing is kept of it. The
+ * location of light threads is that of the file.
  */
 #ifndef CAPTURE_CONTEXT_PROGRAM_H
 #define CAPTURE_CONTEXT_PROGRAM_H
@@ -15,7 +16,7 @@
 
 #include "bpf/context_location.h"
 
-/* Whether both are the same place. Flags are not compared. */
+/* Whether both have their context at the same place. Flags and light threads are not compared. */
 bool context_location_is_same(const struct context_location *a, const struct context_location *b);
 
 /*

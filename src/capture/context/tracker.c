@@ -191,6 +191,7 @@ static void program_take(struct context_tracker *tracker, struct tracked *proces
 	memset(&process->executed, 0, sizeof(process->executed));
 	(void)tracker_executed(tracker, process->pid, &process->executed);
 	process->begins = !process->executed.assumed.known;
+	process->lights = (struct context_lights){.location = process->executed.assumed.light};
 	if (process->begins) {
 		tracked_tell(tracker, process, &context_location_unknown);
 		return;
@@ -239,12 +240,13 @@ int context_tracker_fork(struct context_tracker *tracker, pid_t parent, pid_t ch
 	if (!to || places_copy(to, from))
 		return -ENOMEM;
 	tracked_set_skipped(tracker, to, from->skipped);
+	to->lights = from->lights;
 	to->foreign = from->foreign;
 	to->is_fathom = from->is_fathom;
 	to->begins = tracked_is_awaited(from);
 	to->assumed_until_ns = from->assumed_until_ns;
 	/* if the child has executed another program by now, its exec is told soon */
-	if (from->location.known && !tracker_executed(tracker, child, &executed))
+	if (context_location_tells(&from->location) && !tracker_executed(tracker, child, &executed))
 		tracked_tell(tracker, to, &from->location);
 	/* the looks that are due at the parent are due at the child, too */
 	if (process_due(from) != TRACKER_NEVER)

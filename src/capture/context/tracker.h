@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Follows where processes keep their context.
+ * Follows where processes keep their context, and where they tell their goroutines.
  *
  * Capture tells the tracker of execs, forks, new executable mappings and names given to memory, as
  * the kernel programs see them. The tracker looks at the process when that may give something new,
@@ -22,7 +22,7 @@
 
 struct context_tracker_sink {
 	void *arg;
-	/* The location of a process has changed. known = 0: the process has none any more. */
+	/* The location of a process has changed. known = 0: the process has no context any more. */
 	void (*set)(void *arg, pid_t pid, const struct context_location *location);
 	/* The location is another one than was assumed or known. May be NULL. */
 	void (*followed)(void *arg, pid_t pid);
@@ -45,6 +45,7 @@ struct context_tracker_counts {
 	u64 located; /* calls of set() with a known location */
 	u64 refused; /* looks that failed */
 	u64 skipped; /* how often looks at a process began to hang */
+	u64 unread;  /* programs with goroutines of which the numbers cannot be read */
 };
 
 struct context_tracker;

@@ -34,7 +34,8 @@ struct tracked {
 	struct context_executed executed; /* time_ns 0: the exec was not seen */
 	u64 assumed_until_ns;		  /* how long an assumed location stands without proof */
 	struct context_location location; /* as told by set() last */
-	struct context_places *places;	  /* NULL: none */
+	struct context_lights lights;
+	struct context_places *places; /* NULL: none */
 };
 
 struct context_tracker {
@@ -56,7 +57,7 @@ bool tracked_is_awaited(const struct tracked *process);
 /* Whether the location is one that the kernel programs assumed at the exec. */
 bool tracked_is_assumed(const struct tracked *process);
 
-/* Tells the location of a process, if it is news. */
+/* Tells the location of a process, with that of its goroutines, if it is news. */
 void tracked_tell(struct context_tracker *tracker, struct tracked *process,
 		  const struct context_location *found);
 

@@ -38,6 +38,7 @@ void tracked_tell(struct context_tracker *tracker, struct tracked *process,
 		memset(&location, 0, sizeof(location));
 	else if (location.known && (process->is_fathom || tracked_is_awaited(process)))
 		location.flags |= CONTEXT_FATHOM;
+	location.light = process->lights.location;
 	if (!memcmp(&location, &process->location, sizeof(location)))
 		return;
 	moved = location.known && !context_location_is_same(&location, &process->location);
@@ -131,7 +132,15 @@ static bool location_is_news(const struct context_location *before,
 			     const struct context_location *now)
 {
 	return (before->flags | CONTEXT_ASSUMED) != (now->flags | CONTEXT_ASSUMED) ||
-	       !context_location_is_same(before, now);
+	       !context_location_is_same(before, now) ||
+	       memcmp(&before->light, &now->light, sizeof(now->light)) != 0;
+}
+
+/* Whether more of the location may come soon. That of goroutines is complete at once. */
+static bool location_is_awaited(const struct tracked *process)
+{
+	return tracked_is_awaited(process) &&
+	       (process->location.known || !process->location.light.id);
 }
 
 /*
@@ -146,7 +155,7 @@ static int program_learn(struct context_tracker *tracker, struct tracked *proces
 	struct context_executed executed;
 	int result;
 
-	if (!process->executed.time_ns || !tracker->sink.learn || tracked_is_awaited(process) ||
+	if (!process->executed.time_ns || !tracker->sink.learn || location_is_awaited(process) ||
 	    !location_is_news(before, &process->location))
 		return 0;
 	if (look_begin(tracker, process))
@@ -285,6 +294,16 @@ static void look_schedule_next(struct tracked *process, u64 now_ns)
 	}
 }
 
+/* Keeps what is known of goroutines if the look may have missed them. */
+static void lights_keep(struct context_tracker *tracker, struct tracked *process,
+			const struct context_places *found)
+{
+	if (found->skipped && process->lights.location.id)
+		return;
+	tracker->counts.unread += found->lights.unread && !process->lights.unread;
+	process->lights = found->lights;
+}
+
 int tracked_look(struct context_tracker *tracker, struct tracked *process, u64 now_ns)
 {
 	struct context_location before = process->location;
@@ -296,6 +315,8 @@ int tracked_look(struct context_tracker *tracker, struct tracked *process, u64 n
 	tracker->counts.looks++;
 	process->looked_ns = now_ns;
 	look_schedule_next(process, now_ns);
+	if (!err)
+		lights_keep(tracker, process, &found);
 	/* the place may be in a file that does not answer now: keep those that are known */
 	if (!err && !(found.skipped && process->places))
 		err = tracked_keep_places(process, &found);

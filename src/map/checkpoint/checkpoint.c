@@ -18,7 +18,7 @@
 #include "map/fact/kind.h"
 #include "record/describe.h"
 
-#define CHECKPOINT_VERSION 33
+#define CHECKPOINT_VERSION 34
 
 static const char magic[8] = "fathombs";
 

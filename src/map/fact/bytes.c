@@ -21,7 +21,9 @@ static int bytes_add(struct facts *f, const struct record_head *head)
 				 .key = r->file.key,
 				 .tid = r->head.tid,
 				 .direction = r->direction,
-				 .flags = r->flags};
+				 .flags = r->flags,
+				 .light = r->light,
+				 .light_maker = r->light_maker};
 	return 0;
 }
 
@@ -36,6 +38,8 @@ static int bytes_compare(const void *a, const void *b)
 	COMPARE(x->from, y->from);
 	COMPARE(x->length, y->length);
 	COMPARE(x->flags, y->flags);
+	COMPARE(x->light, y->light);
+	COMPARE(x->light_maker, y->light_maker);
 	return 0;
 }
 
@@ -54,6 +58,8 @@ static void bytes_archive(struct archive *a, void *fact)
 	archive_u32(a, &f->tid);
 	archive_u8(a, &f->direction);
 	archive_u8(a, &f->flags);
+	archive_u64(a, &f->light);
+	archive_u64(a, &f->light_maker);
 }
 
 const struct fact_kind fact_kind_bytes = {

@@ -85,6 +85,9 @@ struct fact_bytes {
 	u32 tid;
 	u8 direction; /* BYTES_SENT or BYTES_RECEIVED */
 	u8 flags;     /* BYTES_* */
+	/* number of the light thread (goroutine) of its process, and of the one that made it; 0:
+	 * none */
+	u64 light, light_maker;
 };
 
 /* A path that a call was asked for. */

@@ -38,6 +38,7 @@ def root_can_record():
     equal({name: f["available"] for name, f in findings(answer, "option").items()},
           {"--stacks": True, "--sample": True, "--event": True,
            "--detail SCOPE=calls": True}, "options")
+    check("Go" in findings(answer, "program")["goroutines"]["text"], "goroutines")
     with open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
               encoding="ascii") as file:
         check(file.read().strip() in findings(answer, "kernel")["fast clock"]["text"], "clock")

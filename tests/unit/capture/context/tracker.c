@@ -459,4 +459,112 @@ TEST(gone_process)
 	tracker = NULL;
 }
 
+/* ---- goroutines ---- */
+
+/* As of the publisher's own. */
+static const struct light_location lights = {.at = -8, .id = 152, .maker = 280};
+
+TEST(goroutines_are_located_without_a_context)
+{
+	tracker_begin();
+	start("glibc-go");
+	CHECK_EQ(context_tracker_found(tracker, publisher.pid, 1 * MS), 0);
+	run_to_the_end(1 * MS);
+	CHECK_EQ(told, 1);
+	CHECK_EQ(last.known, 0);
+	CHECK_MEM(&last.light, &lights, sizeof(lights));
+	CHECK_EQ(told_followed, 0); /* its spans cannot be seen */
+}
+
+TEST(goroutines_and_contexts_are_told_together)
+{
+	tracker_begin();
+	start("glibc-go-context");
+	CHECK_EQ(context_tracker_found(tracker, publisher.pid, 1 * MS), 0);
+	run_until_known(1 * MS);
+	CHECK_EQ(last.known, 1);
+	CHECK_EQ(last.light.id, 152);
+	CHECK(last.light.at < 0 && last.light.at != last.tp_offset);
+	run_to_the_end(1 * MS);
+	CHECK_EQ(last.light.id, 152);
+}
+
+TEST(goroutines_are_learned_for_the_program)
+{
+	struct context_location assumed;
+
+	executed_begin("glibc-go", NULL);
+	run_to_the_end(1 * MS);
+	CHECK_EQ(learned, 1);
+	CHECK_EQ(lesson.known, 0);
+	assumed = context_program_learn(NULL, &lesson);
+	CHECK_EQ(assumed.known, 0);
+	CHECK_MEM(&assumed.light, &lights, sizeof(lights));
+	executed_begin("glibc-go", &assumed);
+	CHECK_EQ(told, 1); /* at its exec */
+	CHECK_MEM(&last.light, &lights, sizeof(lights));
+	run_to_the_end(1 * MS);
+	CHECK_EQ(told, 1);
+	CHECK_EQ(learned, 0);
+}
+
+/* That a process had goroutines and no context says nothing of the context of the next one. */
+TEST(goroutines_do_not_settle_contexts)
+{
+	const struct context_location first = {.light = lights},
+				      second = {.known = 1, .tp_offset = -64, .light = lights},
+				      third = {.known = 1, .tp_offset = -32, .light = lights};
+	struct context_location kept = context_program_learn(NULL, &first);
+
+	kept = context_program_learn(&kept, &second);
+	CHECK_EQ(kept.known, 1);
+	CHECK_EQ(kept.tp_offset, -64);
+	CHECK_EQ(kept.light.id, 152);
+	kept = context_program_learn(&kept, &third);
+	CHECK_EQ(kept.known, 0);
+	CHECK_EQ(kept.light.id, 152);
+}
+
+TEST(a_fork_has_the_goroutines_of_its_parent)
+{
+	pid_t child;
+
+	tracker_begin();
+	start("glibc-go");
+	CHECK_EQ(context_tracker_found(tracker, publisher.pid, 1 * MS), 0);
+	run_to_the_end(1 * MS);
+	child = publisher_do("fork");
+	CHECK_EQ(context_tracker_fork(tracker, publisher.pid, child, 200 * MS), 0);
+	CHECK_EQ(told, 2);
+	CHECK_EQ(last_pid, child);
+	CHECK_MEM(&last.light, &lights, sizeof(lights));
+}
+
+TEST(an_exec_ends_the_goroutines)
+{
+	tracker_begin();
+	start("glibc-go");
+	CHECK_EQ(context_tracker_found(tracker, publisher.pid, 1 * MS), 0);
+	run_to_the_end(1 * MS);
+	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 200 * MS), 0);
+	CHECK_EQ(told, 2);
+	CHECK(!context_location_tells(&last));
+	run_to_the_end(200 * MS);
+	CHECK_EQ(told, 3);
+	CHECK_EQ(last.light.id, 152);
+}
+
+TEST(programs_whose_goroutines_cannot_be_read_are_counted)
+{
+	struct context_tracker_counts counts;
+
+	tracker_begin();
+	start("glibc-go-newer");
+	CHECK_EQ(context_tracker_found(tracker, publisher.pid, 1 * MS), 0);
+	run_to_the_end(1 * MS);
+	CHECK_EQ(told, 0);
+	context_tracker_counts(tracker, &counts);
+	CHECK_EQ(counts.unread, 1);
+}
+
 TEST_MAIN()
