@@ -2,17 +2,15 @@
 #include "serve/loader.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "serve/disk.h"
 #include "serve/entry.h"
 #include "wire/otlp.h"
 #include "wire/zipkin.h"
@@ -93,34 +91,13 @@ static int entry_store(struct loader *l, const struct log_entry *entry, struct e
 	return err;
 }
 
-static int file_write(int fd, const unsigned char *at, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, at, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += n;
-		bytes -= (size_t)n;
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
 /* Keeps an entry that the store refuses beside the log. */
 static int entry_refuse(struct loader *l, const struct log_entry *entry, struct error *e)
 {
-	char name[40];
-	int fd, err;
+	int err = refused_keep(l->options.log_dir, entry, e);
 
-	snprintf(name, sizeof(name), "refused-%" PRIu64, entry->begin);
-	fd = openat(l->options.log_dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	err = fd < 0 ? -errno : file_write(fd, entry->data, entry->bytes);
-	if (fd >= 0)
-		close(fd);
 	if (err)
-		return error_set(e, err, "cannot keep what the store refuses in %s", name);
+		return err;
 	atomic_fetch_add(&l->counts->entries_refused, 1);
 	l->refusing = false;
 	return 0;
@@ -247,43 +224,6 @@ static void loss_tell(struct loader *l)
 		l->options.warn(why);
 }
 
-/* Bytes that are free on the disk; all, if that is not known. */
-static uint64_t free_bytes(const struct loader *l)
-{
-	struct statvfs disk;
-
-	if (fstatvfs(l->options.log_dir, &disk))
-		return UINT64_MAX;
-	return (uint64_t)disk.f_bavail * disk.f_frsize;
-}
-
-/*
- * Stops taking spans while there is room for what the log has and for a checkpoint of the store,
- * and goes on when there is an eighth more.
- */
-static void room_check(struct loader *l)
-{
-	uint64_t least = l->options.min_free_bytes;
-	bool is_full = atomic_load(&l->counts->is_full);
-
-	if (is_full)
-		least += least / 8;
-	if (is_full != (free_bytes(l) < least))
-		atomic_store(&l->counts->is_full, !is_full);
-}
-
-/* Whether a failure may be due to the disk, rather than to an entry. */
-static bool disk_is_short(const struct loader *l, const char *text)
-{
-	static const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EMFILE};
-
-	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
-		if (strstr(text, strerrordesc_np(errors[i])))
-			return true;
-	}
-	return free_bytes(l) < l->options.min_free_bytes;
-}
-
 /* Decides how to go on: as before, entry by entry, or without the next entry. */
 static void failure_judge(struct loader *l, const char *text, bool works)
 {
@@ -298,7 +238,7 @@ static void failure_judge(struct loader *l, const char *text, bool works)
 	if (l->alone_until <= stored) {
 		l->alone_until = l->position;
 		l->failures = 0;
-	} else if (works && !disk_is_short(l, text)) {
+	} else if (works && !disk_is_short(l->options.log_dir, l->options.min_free_bytes, text)) {
 		l->refusing = store_commit(l->store, stored, NULL) == 0;
 	}
 }
@@ -349,7 +289,7 @@ static void *loader_run(void *arg)
 		if (err)
 			start_over(l, &e);
 		loss_tell(l);
-		room_check(l);
+		disk_check(l->options.log_dir, l->options.min_free_bytes, &l->counts->is_full);
 		if (last)
 			break;
 		last = rest(l, err				  ? RETRY_NS

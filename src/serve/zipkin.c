@@ -11,6 +11,7 @@
 #include "serve/answer.h"
 #include "serve/links.h"
 #include "serve/route.h"
+#include "serve/zipkin_about.h"
 #include "serve/zipkin_search.h"
 
 #define LINKED_TRACES_MAX 1000 /* the newest, of which links and remote services are told */
@@ -356,67 +357,6 @@ static int values_answer(struct query *q)
 	return nothing_answer(q);
 }
 
-/* Settings of Zipkin's page. */
-static int config_answer(struct query *q)
-{
-	struct json j;
-
-	json_init_bytes(&j, q->body);
-	json_object_begin(&j, NULL);
-	json_string(&j, "environment", "");
-	json_s64(&j, "queryLimit", ZIPKIN_LIMIT_PRESET);
-	json_s64(&j, "defaultLookback", 900000);
-	json_bool(&j, "searchEnabled", true);
-	json_null(&j, "logsUrl");
-	json_null(&j, "supportUrl");
-	json_null(&j, "archivePostUrl");
-	json_null(&j, "archiveUrl");
-	json_object_begin(&j, "dependency");
-	json_bool(&j, "enabled", true);
-	json_double(&j, "lowErrorRate", 0.5);
-	json_double(&j, "highErrorRate", 0.75);
-	json_object_end(&j);
-	json_object_end(&j);
-	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
-}
-
-static int health_answer(struct query *q)
-{
-	struct store_counts counts;
-	bool is_up = store_count(q->source->store, &counts, q->e) == 0;
-	const char *status = is_up ? "UP" : "DOWN";
-	struct json j;
-
-	json_init_bytes(&j, q->body);
-	json_object_begin(&j, NULL);
-	json_string(&j, "status", status);
-	json_object_begin(&j, "zipkin");
-	json_string(&j, "status", status);
-	json_object_begin(&j, "details");
-	json_object_begin(&j, "store");
-	json_string(&j, "status", status);
-	json_object_end(&j);
-	json_object_end(&j);
-	json_object_end(&j);
-	json_object_end(&j);
-	if (json_end(&j))
-		return -ENOMEM;
-	return is_up ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
-}
-
-static int info_answer(struct query *q)
-{
-	struct json j;
-
-	json_init_bytes(&j, q->body);
-	json_object_begin(&j, NULL);
-	json_object_begin(&j, "zipkin");
-	json_string(&j, "version", "fathom");
-	json_object_end(&j);
-	json_object_end(&j);
-	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
-}
-
 /* Each is also under /zipkin/, where the page asks. */
 #define BOTH(path, answer)                                                                         \
 	{path, answer},                                                                            \
@@ -433,7 +373,7 @@ const struct route zipkin_routes[] = {BOTH("/api/v2/services", services_answer),
 				      BOTH("/api/v2/dependencies", dependencies_answer),
 				      BOTH("/api/v2/autocompleteKeys", nothing_answer),
 				      BOTH("/api/v2/autocompleteValues", values_answer),
-				      BOTH("/config.json", config_answer),
-				      BOTH("/health", health_answer),
-				      BOTH("/info", info_answer),
+				      BOTH("/config.json", zipkin_config_answer),
+				      BOTH("/health", zipkin_health_answer),
+				      BOTH("/info", zipkin_info_answer),
 				      {0}};

@@ -8,10 +8,8 @@
 #include "base/clock.h"
 
 #define TURN_NS UINT64_C(300000000000)
-#define MARK_BITS 16
-#define MARK_MASK UINT64_C(0xffff)
+#define MARK_MASK KNOWN_MARK_MASK
 #define SERVICES_MAX UINT16_MAX
-#define FIRST_CAPACITY 1024
 
 struct known_span {
 	uint64_t key, parent_key;
@@ -65,80 +63,15 @@ static uint64_t id_of(uint64_t key, uint64_t mark)
 	return id ? id : 1;
 }
 
-static size_t place_of(const struct known_ids *set, uint64_t id)
-{
-	return (id >> MARK_BITS) & (set->capacity - 1);
-}
-
-/* The place + 1 of the first id that has the bits of `mask` in common; 0: there is none. */
-static size_t ids_find(const struct known_ids *set, uint64_t id, uint64_t mask)
-{
-	size_t i;
-
-	if (!set->count)
-		return 0;
-	for (i = place_of(set, id); set->data[i]; i = (i + 1) & (set->capacity - 1)) {
-		if (((set->data[i] ^ id) & mask) == 0)
-			return i + 1;
-	}
-	return 0;
-}
-
-static void id_place(struct known_ids *set, uint64_t id, uint16_t service)
-{
-	size_t i = place_of(set, id);
-
-	while (set->data[i])
-		i = (i + 1) & (set->capacity - 1);
-	set->data[i] = id;
-	set->services[i] = service;
-	set->count++;
-}
-
-static void ids_free(struct known_ids *set)
-{
-	free(set->data);
-	free(set->services);
-	*set = (struct known_ids){0};
-}
-
-static int ids_grow(struct known_ids *set)
-{
-	struct known_ids grown = {.capacity = set->capacity ? 2 * set->capacity : FIRST_CAPACITY};
-
-	grown.data = calloc(grown.capacity, sizeof(*grown.data));
-	grown.services = calloc(grown.capacity, sizeof(*grown.services));
-	if (!grown.data || !grown.services) {
-		ids_free(&grown);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < set->capacity; i++) {
-		if (set->data[i])
-			id_place(&grown, set->data[i], set->services[i]);
-	}
-	ids_free(set);
-	*set = grown;
-	return 0;
-}
-
-static int id_add(struct known_ids *set, uint64_t id, uint16_t service)
-{
-	int err = set->count * 3 < set->capacity * 2 ? 0 : ids_grow(set);
-
-	if (!err)
-		id_place(set, id, service);
-	return err;
-}
-
 /* Finds an id in all sets. False: there is none. */
 static bool known_find(const struct known *k, uint64_t id, uint64_t mask, uint16_t *service)
 {
-	size_t place = ids_find(&k->fresh, id, mask);
+	size_t place = known_ids_find(&k->fresh, id, mask);
 	const struct known_ids *set = &k->fresh;
 
 	for (size_t i = 0; !place && i < KNOWN_AGES; i++) {
 		set = &k->ages[i];
-		place = ids_find(set, id, mask);
+		place = known_ids_find(set, id, mask);
 	}
 	if (place)
 		*service = set->services[place - 1];
@@ -185,7 +118,7 @@ static int span_note(struct known *k, const struct received_span *span, uint64_t
 				  .is_called = span->shared || (span->parent_id &&
 								(span->kind == RECEIVED_SERVER ||
 								 span->kind == RECEIVED_CONSUMER))};
-	int err = id_add(&k->fresh, id, service);
+	int err = known_ids_add(&k->fresh, id, service);
 
 	return err ? err : vec_push(&k->spans, note);
 }
@@ -207,7 +140,8 @@ int known_ask(struct known *k, const struct received_span *span, const struct to
 	}
 	if (known_find(k, id, UINT64_MAX, &was))
 		return told->version ? KNOWN_UNSURE : KNOWN_REPEAT;
-	err = told->is_context ? id_add(&k->fresh, id, service) : span_note(k, span, id, service);
+	err = told->is_context ? known_ids_add(&k->fresh, id, service)
+			       : span_note(k, span, id, service);
 	return err ? err : KNOWN_NEW;
 }
 
@@ -326,7 +260,7 @@ static void versions_free(struct map *m)
 /* Begins an age. */
 static void ages_turn(struct known *k)
 {
-	ids_free(&k->ages[KNOWN_AGES - 1]);
+	known_ids_free(&k->ages[KNOWN_AGES - 1]);
 	memmove(k->ages + 1, k->ages, (KNOWN_AGES - 1) * sizeof(*k->ages));
 	k->ages[0] = (struct known_ids){0};
 	k->turn_ns = clock_now_ns() + TURN_NS;
@@ -360,10 +294,11 @@ static void ids_move(struct known *k)
 
 	for (size_t i = 0; i < fresh->capacity; i++) {
 		/* without memory a repeat is stored, and shown once */
-		if (fresh->data[i] && id_add(&k->ages[0], fresh->data[i], fresh->services[i]))
+		if (fresh->data[i] &&
+		    known_ids_add(&k->ages[0], fresh->data[i], fresh->services[i]))
 			break;
 	}
-	ids_free(&k->fresh);
+	known_ids_free(&k->fresh);
 }
 
 void known_committed(struct known *k)
@@ -384,7 +319,7 @@ void known_committed(struct known *k)
 void known_abandoned(struct known *k)
 {
 	versions_free(&k->fresh_versions);
-	ids_free(&k->fresh);
+	known_ids_free(&k->fresh);
 	k->spans.count = 0;
 	/* some of those that wait are of spans that come again */
 	for (size_t i = 0; i < 2; i++)
@@ -402,7 +337,7 @@ void known_free(struct known *k)
 	known_abandoned(k);
 	known_versions_forget(k);
 	for (size_t i = 0; i < KNOWN_AGES; i++)
-		ids_free(&k->ages[i]);
+		known_ids_free(&k->ages[i]);
 	vec_free(&k->spans);
 	bytes_map_free(&k->services);
 	for (size_t i = 0; i < k->names.count; i++)

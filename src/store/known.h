@@ -11,19 +11,13 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "store/known_ids.h"
 #include "store/told.h"
 
 #define KNOWN_SPANS_MAX 2000000u
 #define KNOWN_VERSIONS_MAX 100000u /* of spans with a version, in each of two times */
 #define KNOWN_WAITING_MAX 100000u  /* spans whose parent is not known, in each of two times */
 #define KNOWN_AGES 4
-
-/* A set of ids, which are 48 bits of a hash and a mark of 16 bits; with the number of a service. */
-struct known_ids {
-	uint64_t *data; /* 0: free */
-	uint16_t *services;
-	size_t count, capacity;
-};
 
 /* What a span with a version added to the sums. */
 struct known_version {

@@ -10,6 +10,7 @@
 
 #include "base/json_reader.h"
 #include "base/protobuf.h"
+#include "wire/base64.h"
 #include "wire/otlp.h"
 
 /* objects and arrays around a value, and those that a value in a value takes */
@@ -208,43 +209,6 @@ static void enum_read(struct converting *c, const struct key *key)
 	bytes_put_varint(c->out, value);
 }
 
-/* The value of a base64 digit in either alphabet; -1: it is none. */
-static int base64_digit(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
-}
-
-static void base64_put(struct converting *c, struct json_text text)
-{
-	uint32_t bits = 0;
-	size_t digits = text.bytes, count = 0;
-
-	while (digits && text.bytes - digits < 2 && text.data[digits - 1] == '=')
-		digits--;
-	for (size_t at = 0; at < digits; at++) {
-		int digit = base64_digit(text.data[at]);
-
-		if (text.data[at] == '\\' && text.data[at + 1] == '/')
-			continue; /* "\/" stands for "/" */
-		if (digit < 0) {
-			json_fail(&c->reader, "bytes are no base64");
-			return;
-		}
-		bits = bits << 6 | (uint32_t)digit;
-		if (count % 4)
-			bytes_put_u8(c->out, (uint8_t)(bits >> (6 - 2 * (count % 4))));
-		count++;
-	}
-	if (count % 4 == 1)
-		json_fail(&c->reader, "bytes are no base64");
-}
-
 static void bytes_read(struct converting *c, const struct key *key)
 {
 	struct json_text text;
@@ -253,7 +217,8 @@ static void bytes_read(struct converting *c, const struct key *key)
 	json_string_read(&c->reader, &text);
 	tag_put(c, key, PROTOBUF_BYTES);
 	begin = c->out->count;
-	base64_put(c, text);
+	if (!base64_put(c->out, text.data, text.bytes))
+		json_fail(&c->reader, "bytes are no base64");
 	length_put(c->out, begin);
 }
 

@@ -4,67 +4,16 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/json_reader.h"
-#include "base/vec.h"
 #include "wire/otlp.h"
+#include "wire/zipkin_reading.h"
 
 #define JSON_DEPTH_MAX 64 /* what is passed over may be nested */
 #define US_MAX (UINT64_MAX / 1000)
-
-struct endpoint {
-	struct json_text service, ipv4, ipv6;
-	uint64_t port;
-};
-
-struct reading {
-	struct json_reader json;
-	struct pool *pool; /* NULL: a walk */
-	struct received_batch *out;
-	bool no_memory;
-	uint64_t spans, values;
-	/* of the span at hand */
-	struct received_span span;
-	struct received_scope scope;
-	struct endpoint local, remote;
-	bool has_trace, has_id;
-	uint64_t duration_ns;
-	VEC(struct attribute) tags;
-	VEC(struct received_event) events;
-	/* of the last span, which the next one often has, too */
-	const struct received_resource *resource;
-	const struct received_scope *last_scope;
-};
-
-/* A copy in the pool; "" in a walk and after a failure. */
-static const char *text_keep(struct reading *r, struct json_text text)
-{
-	char *copy;
-
-	if (!r->pool || !text.bytes)
-		return "";
-	copy = pool_alloc(r->pool, text.bytes + 1, 1);
-	if (!copy) {
-		r->no_memory = true;
-		return "";
-	}
-	copy[json_text_decode(text, copy)] = '\0';
-	return copy;
-}
 
 static void value_count(struct reading *r)
 {
 	if (++r->values > OTLP_VALUES_MAX)
 		json_fail(&r->json, "it has too many tags and annotations");
-}
-
-static void tag_add(struct reading *r, const struct attribute *tag)
-{
-	if (!r->pool)
-		return;
-	if (r->tags.count == OTLP_ATTRIBUTES_MAX)
-		r->span.attributes.dropped++;
-	else if (vec_push(&r->tags, *tag))
-		r->no_memory = true;
 }
 
 /* Reads 1 to `most` hex digits in lower case, which must not all be zeros. */
@@ -120,7 +69,7 @@ static void name_read(struct reading *r)
 	struct json_text text;
 
 	json_string_read(&r->json, &text);
-	r->span.name = text_keep(r, text);
+	r->span.name = zipkin_text_keep(r, text);
 }
 
 static void kind_read(struct reading *r)
@@ -195,7 +144,7 @@ static void annotation_read(struct reading *r)
 			event.time_ns = json_u64_read(&r->json, US_MAX) * 1000;
 		} else if (json_text_is(key, "value")) {
 			json_string_read(&r->json, &text);
-			event.name = text_keep(r, text);
+			event.name = zipkin_text_keep(r, text);
 		} else {
 			json_skip(&r->json);
 		}
@@ -222,17 +171,17 @@ static bool field_tag(struct reading *r, struct json_text key, struct json_text 
 	if (json_text_is(key, "error") && !is_text(value, "false")) {
 		r->span.status = RECEIVED_ERROR;
 		if (value.bytes && !is_text(value, "true") && !*r->span.status_text)
-			r->span.status_text = text_keep(r, value);
+			r->span.status_text = zipkin_text_keep(r, value);
 	} else if (json_text_is(key, "otel.status_code") && is_text(value, "ERROR")) {
 		r->span.status = RECEIVED_ERROR;
 	} else if (json_text_is(key, "otel.status_code") && is_text(value, "OK")) {
 		r->span.status = r->span.status ? r->span.status : RECEIVED_OK;
 	} else if (json_text_is(key, "otel.status_description")) {
-		r->span.status_text = text_keep(r, value);
+		r->span.status_text = zipkin_text_keep(r, value);
 	} else if (json_text_is(key, "otel.scope.name")) {
-		r->scope.name = text_keep(r, value);
+		r->scope.name = zipkin_text_keep(r, value);
 	} else if (json_text_is(key, "otel.scope.version")) {
-		r->scope.version = text_keep(r, value);
+		r->scope.version = zipkin_text_keep(r, value);
 	} else {
 		return false;
 	}
@@ -250,9 +199,9 @@ static void tags_read(struct reading *r)
 		value_count(r);
 		if (!r->pool || field_tag(r, key, value))
 			continue;
-		tag.key = text_keep(r, key);
-		tag.string = text_keep(r, value);
-		tag_add(r, &tag);
+		tag.key = zipkin_text_keep(r, key);
+		tag.string = zipkin_text_keep(r, value);
+		zipkin_tag_add(r, &tag);
 	}
 }
 
@@ -261,7 +210,7 @@ static void debug_read(struct reading *r)
 	const struct attribute tag = {.key = ZIPKIN_DEBUG, .type = VALUE_BOOLEAN, .integer = 1};
 
 	if (json_boolean_read(&r->json))
-		tag_add(r, &tag);
+		zipkin_tag_add(r, &tag);
 }
 
 static void shared_read(struct reading *r)
@@ -305,92 +254,6 @@ static void fields_read(struct reading *r)
 	}
 }
 
-static void text_tag(struct reading *r, const char *key, struct json_text text)
-{
-	struct attribute tag = {.key = key, .type = VALUE_STRING};
-
-	if (!text.bytes)
-		return;
-	tag.string = text_keep(r, text);
-	tag_add(r, &tag);
-}
-
-static void port_tag(struct reading *r, const char *key, uint64_t port)
-{
-	const struct attribute tag = {.key = key, .type = VALUE_INTEGER, .integer = (int64_t)port};
-
-	if (port)
-		tag_add(r, &tag);
-}
-
-static void endpoint_tags(struct reading *r)
-{
-	const struct endpoint *local = &r->local, *remote = &r->remote;
-
-	text_tag(r, ZIPKIN_LOCAL_ADDRESS, local->ipv4.bytes ? local->ipv4 : local->ipv6);
-	port_tag(r, ZIPKIN_LOCAL_PORT, local->port);
-	text_tag(r, ZIPKIN_PEER_SERVICE, remote->service);
-	text_tag(r, ZIPKIN_PEER_ADDRESS, remote->ipv4.bytes ? remote->ipv4 : remote->ipv6);
-	port_tag(r, ZIPKIN_PEER_PORT, remote->port);
-}
-
-static void *copy_keep(struct reading *r, const void *data, size_t count, size_t size)
-{
-	void *copy = pool_alloc(r->pool, count, size);
-
-	if (!copy)
-		r->no_memory = true;
-	else if (count)
-		memcpy(copy, data, count * size);
-	return copy;
-}
-
-static void resource_use(struct reading *r)
-{
-	const char *text = text_keep(r, r->local.service);
-	const char *service = strlen(text) <= SERVICE_BYTES_MAX ? text : "";
-	struct received_resource resource = {.service = *service ? service : SERVICE_UNKNOWN};
-	struct attribute name = {
-		.key = "service.name", .type = VALUE_STRING, .string = resource.service};
-
-	if (r->resource && strcmp(r->resource->service, resource.service) == 0)
-		return;
-	if (*service) {
-		resource.attributes.data = copy_keep(r, &name, 1, sizeof(name));
-		resource.attributes.count = 1;
-	}
-	r->resource = copy_keep(r, &resource, 1, sizeof(resource));
-}
-
-static void scope_use(struct reading *r)
-{
-	if (r->last_scope && strcmp(r->last_scope->name, r->scope.name) == 0 &&
-	    strcmp(r->last_scope->version, r->scope.version) == 0)
-		return;
-	r->last_scope = copy_keep(r, &r->scope, 1, sizeof(r->scope));
-}
-
-static void span_add(struct reading *r)
-{
-	struct received_span *span = &r->span;
-
-	resource_use(r);
-	scope_use(r);
-	endpoint_tags(r);
-	if (span->parent_id == span->span_id)
-		span->parent_id = 0;
-	if (__builtin_add_overflow(span->begin_ns, r->duration_ns, &span->end_ns))
-		span->end_ns = UINT64_MAX;
-	span->resource = r->resource;
-	span->scope = r->last_scope;
-	span->attributes.data = copy_keep(r, r->tags.data, r->tags.count, sizeof(*r->tags.data));
-	span->attributes.count = r->tags.count;
-	span->events = copy_keep(r, r->events.data, r->events.count, sizeof(*r->events.data));
-	span->events_count = r->events.count;
-	if (!r->no_memory && vec_push(r->out, *span))
-		r->no_memory = true;
-}
-
 static void span_read(struct reading *r)
 {
 	r->span = (struct received_span){.name = "", .trace_state = "", .status_text = ""};
@@ -406,7 +269,7 @@ static void span_read(struct reading *r)
 		json_fail(&r->json, "a span has no id");
 	r->spans++;
 	if (r->pool && !r->json.wrong)
-		span_add(r);
+		zipkin_span_add(r);
 }
 
 static int request_read(struct reading *r, const void *data, size_t bytes, struct error *e)
