@@ -15,6 +15,7 @@
 #include "log/segment.h"
 
 #define RETRY_NS 1000000000u
+#define ENDED_MAX 8 /* with more that are not synced, a segment grows on */
 
 struct log {
 	pthread_mutex_t lock;
@@ -23,8 +24,11 @@ struct log {
 	uint64_t segment_bytes;
 	struct segment_list segments; /* the last one is written */
 	struct segment last;
+	bool last_is_new;     /* its name is not durable */
+	int ended[ENDED_MAX]; /* segments before `last` that are not synced to their end */
+	size_t ended_count;
 	uint64_t end, synced, syncs, cut_bytes;
-	bool syncing;	   /* a thread syncs `last` without the lock: it must stay open */
+	bool syncing;	   /* a thread syncs without the lock: what it syncs must stay open */
 	int failed;	   /* the error of a sync, until there is a new segment */
 	uint64_t retry_ns; /* when a new segment may be tried */
 	/* entries between these positions may be lost: nobody is told that they are durable */
@@ -57,21 +61,48 @@ static int whole_end(const struct segment *s, uint64_t *end, uint64_t *cut)
 	return 0;
 }
 
-static int segment_begin(struct log *l, uint64_t begin, struct error *e)
+/* Closes what it leaves: nobody is told that more of it is durable. */
+static void segments_leave(struct log *l)
 {
-	struct segment segment;
+	for (size_t i = 0; i < l->ended_count; i++)
+		close(l->ended[i]);
+	l->ended_count = 0;
+	if (l->last.fd >= 0)
+		close(l->last.fd);
+	l->last.fd = -1;
+}
+
+/* The next segment, to which entries may be appended. It is durable after the next sync. */
+static int segment_add(struct log *l, uint64_t begin, struct segment *out, struct error *e)
+{
 	int err = vec_reserve(&l->segments, 1);
 
 	if (err)
 		return error_set(e, err, "cannot go on with the log");
-	err = segment_create(l->dir, begin, &segment, e);
+	err = segment_create(l->dir, begin, out, e);
 	if (err)
 		return err;
-	if (l->last.fd >= 0)
-		close(l->last.fd);
-	l->last = segment;
 	if (!l->segments.count || l->segments.data[l->segments.count - 1] != begin)
 		l->segments.data[l->segments.count++] = begin;
+	return 0;
+}
+
+/* Begins a segment that is durable, and leaves those before it. */
+static int segment_begin(struct log *l, uint64_t begin, struct error *e)
+{
+	struct segment segment;
+	int err = segment_add(l, begin, &segment, e);
+
+	if (err)
+		return err;
+	err = segment_create_sync(l->dir, &segment);
+	if (err) {
+		close(segment.fd);
+		return error_set(e, err, "cannot go on with the log");
+	}
+	segments_leave(l);
+	l->last = segment;
+	l->last_is_new = false;
 	l->end = l->synced = begin;
 	return 0;
 }
@@ -186,21 +217,21 @@ static int failed_leave(struct log *l)
 	return 0;
 }
 
-/* With the lock held: ends the segment, which is then durable, and begins the next one. */
+/*
+ * With the lock held: begins the next segment. The one before it is synced together with the new
+ * one, by who syncs next, so that nobody waits here for the disk.
+ */
 static int rotate(struct log *l)
 {
-	while (l->syncing)
-		pthread_cond_wait(&l->synced_more, &l->lock);
-	if (l->last.begin + l->segment_bytes > l->end)
-		return 0; /* another thread did it meanwhile */
-	if (!l->failed && fdatasync(l->last.fd))
-		failed_set(l, -errno);
-	l->syncs++;
-	if (l->failed)
-		return l->failed;
-	l->synced = l->end;
-	pthread_cond_broadcast(&l->synced_more);
-	return segment_begin(l, l->end, NULL);
+	struct segment next;
+	int err = segment_add(l, l->end, &next, NULL);
+
+	if (err)
+		return err;
+	l->ended[l->ended_count++] = l->last.fd;
+	l->last = next;
+	l->last_is_new = true;
+	return 0;
 }
 
 static int entry_write(struct log *l, const struct log_part *parts, size_t count, size_t bytes)
@@ -234,7 +265,7 @@ int log_append(struct log *l, const struct log_part *parts, size_t count, uint64
 	pthread_mutex_lock(&l->lock);
 	if (l->failed)
 		err = failed_leave(l);
-	if (!err && l->end - l->last.begin >= l->segment_bytes)
+	if (!err && l->end - l->last.begin >= l->segment_bytes && l->ended_count < ENDED_MAX)
 		err = rotate(l);
 	err = l->failed ? l->failed : err;
 	err = err ? err : entry_write(l, parts, count, bytes);
@@ -246,22 +277,53 @@ int log_append(struct log *l, const struct log_part *parts, size_t count, uint64
 	return err;
 }
 
+/* Syncs segments in their order, the last one with its name. */
+static int segments_sync(const int *ended, size_t count, int dir, const struct segment *last,
+			 bool last_is_new)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (fdatasync(ended[i]))
+			return -errno;
+	}
+	if (last_is_new)
+		return segment_create_sync(dir, last);
+	return fdatasync(last->fd) ? -errno : 0;
+}
+
+/* With the lock held: closes those of `ended` that were synced, the first ones. */
+static void ended_close(struct log *l, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		close(l->ended[i]);
+	l->ended_count -= count;
+	memmove(l->ended, l->ended + count, l->ended_count * sizeof(*l->ended));
+}
+
 /* With the lock held, which it gives up meanwhile. One thread syncs for all that wait. */
 static void sync_for_all(struct log *l)
 {
 	uint64_t end = l->end;
-	int fd = l->last.fd, err;
+	struct segment last = l->last;
+	bool last_is_new = l->last_is_new;
+	size_t count = l->ended_count;
+	int ended[ENDED_MAX], err;
 
+	/* a rotation meanwhile may add to them */
+	memcpy(ended, l->ended, count * sizeof(*ended));
 	l->syncing = true;
 	pthread_mutex_unlock(&l->lock);
-	err = fdatasync(fd) ? -errno : 0;
+	err = segments_sync(ended, count, l->dir, &last, last_is_new);
 	pthread_mutex_lock(&l->lock);
 	l->syncing = false;
 	l->syncs++;
-	if (err)
+	if (err) {
 		failed_set(l, err);
-	else
+	} else {
 		l->synced = end;
+		ended_close(l, count);
+		if (l->last.fd == last.fd)
+			l->last_is_new = false;
+	}
 	pthread_cond_broadcast(&l->synced_more);
 }
 
@@ -326,10 +388,9 @@ int log_close(struct log *l)
 
 	if (!l)
 		return 0;
-	if (l->last.fd >= 0) {
+	if (l->last.fd >= 0)
 		err = log_sync(l, l->end);
-		close(l->last.fd);
-	}
+	segments_leave(l);
 	if (l->dir >= 0)
 		close(l->dir);
 	vec_free(&l->segments);

@@ -104,7 +104,7 @@ int segment_create(int dir, uint64_t begin, struct segment *out, struct error *e
 	if (fd < 0)
 		return error_set(e, errno, "cannot create %s", name);
 	errno = EIO; /* for a short write */
-	if (pwrite(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head) || fsync(fd) || fsync(dir))
+	if (pwrite(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head))
 		err = error_set(e, errno, "cannot write %s", name);
 	if (err) {
 		close(fd);
@@ -113,6 +113,11 @@ int segment_create(int dir, uint64_t begin, struct segment *out, struct error *e
 	}
 	*out = (struct segment){fd, begin};
 	return 0;
+}
+
+int segment_create_sync(int dir, const struct segment *s)
+{
+	return fsync(s->fd) || fsync(dir) ? -errno : 0;
 }
 
 int segment_open(int dir, uint64_t begin, int flags, struct segment *out, struct error *e)

@@ -23,7 +23,8 @@
  * A crash leaves an end that is cut, or has blocks of zeros. What follows the last whole entry is
  * cut when the log is opened. Damage elsewhere costs the entries that it hit: a reader looks
  * for the next place where both checksums of an entry are right. The segment's header repeats what
- * the name says, so damage to it costs nothing.
+ * the name says, so damage to it costs nothing. A segment and the next one may be synced together:
+ * if the machine fails before, both may be cut, and a reader counts what the first one lacks.
  */
 #ifndef LOG_SEGMENT_H
 #define LOG_SEGMENT_H
@@ -58,8 +59,11 @@ struct segment_buffer {
 void segment_name(char name[SEGMENT_NAME_BYTES], uint64_t begin);
 int segment_list_read(int dir, struct segment_list *list, struct error *e);
 
-/* Makes a segment, durable in its directory, and opens it for writing. */
+/* Makes a segment, and opens it for writing. It is durable after segment_create_sync(). */
 int segment_create(int dir, uint64_t begin, struct segment *out, struct error *e);
+
+/* Makes a new segment durable, with what is in it, and its name in the directory. */
+int segment_create_sync(int dir, const struct segment *s);
 
 /* -EPROTONOSUPPORT: it is of a newer version. */
 int segment_open(int dir, uint64_t begin, int flags, struct segment *out, struct error *e);

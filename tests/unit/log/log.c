@@ -133,6 +133,30 @@ TEST(entries_come_back_over_segments_and_openings)
 	dir_drop(dir);
 }
 
+/* So no thread that appends waits for the disk. */
+TEST(segments_end_without_a_sync_until_somebody_asks_for_one)
+{
+	int dir = dir_make();
+	struct log *l = open_log(dir, 50, 0);
+	uint64_t end = 0, lost;
+
+	for (int i = 0; i < 60; i++)
+		end = append(l, i);
+	CHECK_EQ(log_status(l).syncs, 0);
+	CHECK_EQ(log_status(l).synced, 0);
+	CHECK_EQ(log_sync(l, end), 0);
+	CHECK_EQ(log_status(l).syncs, 1);
+	CHECK(log_status(l).synced == end);
+	CHECK(read_all(dir, 0, &lost) == (1ull << 60) - 1);
+	CHECK_EQ(lost, 0);
+	end = append(l, 60);
+	end = append(l, 61);
+	CHECK_EQ(log_sync(l, end), 0);
+	CHECK_EQ(log_close(l), 0);
+	CHECK(read_all(dir, 0, &lost) == (1ull << 62) - 1);
+	dir_drop(dir);
+}
+
 TEST(a_reader_follows_the_writer_up_to_what_is_synced)
 {
 	int dir = dir_make();
