@@ -347,8 +347,10 @@ static int directory_open(struct recorder *r, struct error *e)
 		error_hint(e, "stop that recorder, or choose another directory with -o");
 	else if (err)
 		error_hint(e, "choose a writable directory with -o");
-	if (!err)
-		err = recover_report(r->options.dir, &r->hold, NULL, e);
+	if (!err && o->recover)
+		err = o->recover(o->recover_arg, o->dir, &r->hold, e);
+	else if (!err)
+		err = recover_report(o->dir, &r->hold, NULL, e);
 	if (err < 0)
 		return err;
 	return control_open(&r->control, r->options.dir, &r->hold,

@@ -21,6 +21,13 @@ struct recorder;
 struct recorder_options {
 	const char *dir;
 	const int *dir_fd; /* the directory, which is open; then `dir` is only told. NULL: none */
+	/*
+	 * Seals chunks that a crash left, with the lock of `hold` held, in place of
+	 * recover_report(): for who does not trust them. NULL: none.
+	 */
+	int (*recover)(void *arg, const char *dir, const struct recording_hold *hold,
+		       struct error *e);
+	void *recover_arg;
 	bool settle; /* dir comes from default_dir_begin(): rename it when the recording begins */
 	bool host;
 	const pid_t *pids; /* borrowed, as are all pointers here */

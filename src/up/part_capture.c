@@ -4,12 +4,15 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "chunk/directory.h"
 #include "recorder/owner.h"
 #include "recorder/recorder.h"
+#include "recorder/recover.h"
 #include "up/part.h"
 
 #define CHUNK_NS 1000000000u
@@ -93,6 +96,50 @@ static u64 number_next(int dir)
 	return next;
 }
 
+/* In a process of its own. The status is an errno. */
+static int user_recover(const struct part_context *c, const char *dir,
+			const struct recording_hold *hold)
+{
+	struct error e = {0};
+	int err = login_take(&c->login);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	err = err ? err : recover_report(dir, hold, NULL, &e);
+	if (*e.text)
+		fprintf(stderr, "fathom up: capture: %s\n", e.text);
+	fflush(NULL);
+	return -err;
+}
+
+/*
+ * Chunks that a crash left belong to the user of map and serve, who may have changed them. So that
+ * user reads them, and not root. If this ends the process, the chunks stay, and recording goes on.
+ */
+static int chunks_recover(void *arg, const char *dir, const struct recording_hold *hold,
+			  struct error *e)
+{
+	const struct part_context *c = arg;
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		_exit(user_recover(c, dir, hold));
+	if (pid < 0)
+		return error_set(e, errno, "cannot recover chunks");
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return error_set(e, errno, "cannot recover chunks");
+	}
+	if (WIFSIGNALED(status))
+		notice_tell(&c->options->notice,
+			    "capture: chunks that a crash left are damaged, and stay as they are");
+	return WIFEXITED(status) && WEXITSTATUS(status)
+		       ? error_set(e, WEXITSTATUS(status), "cannot recover chunks")
+		       : 0;
+}
+
 /* Others than root write the directory, so its entries are not reached by their paths. */
 static int chunks_open(const struct part_context *c, struct recorder **r,
 		       const struct recorder_options *options, u64 *first, struct error *e)
@@ -103,6 +150,10 @@ static int chunks_open(const struct part_context *c, struct recorder **r,
 	if (fd < 0)
 		return fd;
 	o.dir_fd = &fd;
+	if (c->owned && geteuid() == 0) {
+		o.recover = chunks_recover;
+		o.recover_arg = (void *)c;
+	}
 	*first = number_next(fd);
 	err = recorder_open(r, &o, e);
 	close(fd);
