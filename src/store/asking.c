@@ -1,16 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all queries need: a connection, and conditions. */
+/* What all queries need: a connection, files that stay, and conditions. */
 #include <errno.h>
 #include <string.h>
 
 #include "store/internal.h"
 
-int asking_begin(struct asking *a, struct store *s, struct error *e)
+static bool file_may_have(const struct store_file *f, const struct store_ids *ids)
+{
+	for (size_t i = 0; i < ids->count; i++) {
+		if (trace_filter_may_have(&f->filter, ids->data[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_asked(const struct store_file *f, const struct asked *asked)
+{
+	if (asked->ids && !file_may_have(f, asked->ids))
+		return false;
+	if (!asked->from_ns && !asked->to_ns)
+		return !f->is_lost;
+	return store_file_is_in(f, asked->from_ns, asked->to_ns, asked->around_ns);
+}
+
+/* Until files_unpin() none of them goes. */
+static int files_pin(struct asking *a, const struct asked *asked)
+{
+	struct store *s = a->store;
+	int err = 0;
+
+	pthread_mutex_lock(&s->files_lock);
+	for (size_t i = 0; i < s->files.count && !err; i++) {
+		struct store_file *f = s->files.data[i];
+
+		if (f->is_lost || !is_asked(f, asked))
+			continue;
+		err = vec_push(&a->files, f);
+		if (!err)
+			f->pins++;
+	}
+	pthread_mutex_unlock(&s->files_lock);
+	return err;
+}
+
+static void files_unpin(struct asking *a)
+{
+	pthread_mutex_lock(&a->store->files_lock);
+	for (size_t i = 0; i < a->files.count; i++)
+		a->files.data[i]->pins--;
+	pthread_mutex_unlock(&a->store->files_lock);
+	vec_free(&a->files);
+}
+
+int asking_begin_for(struct asking *a, struct store *s, const struct asked *asked, struct error *e)
 {
 	int err;
 
 	*a = (struct asking){.store = s};
 	pthread_rwlock_rdlock(&s->opening);
+	err = files_pin(a, asked);
+	if (err)
+		return error_set(e, err, "cannot ask the store");
 	err = database_connect(&s->db, &a->connection, e);
 	if (err)
 		return err;
@@ -19,12 +69,18 @@ int asking_begin(struct asking *a, struct store *s, struct error *e)
 	return 0;
 }
 
+int asking_begin(struct asking *a, struct store *s, struct error *e)
+{
+	return asking_begin_for(a, s, &(struct asked){0}, e);
+}
+
 int asking_end(struct asking *a, int err, struct error *e)
 {
 	if (a->connection) {
 		budget_leave(&a->store->budget, &a->budget);
 		a->store->db.api.disconnect(&a->connection);
 	}
+	files_unpin(a); /* when nothing of the connection has them open */
 	pthread_rwlock_unlock(&a->store->opening);
 	if ((err != -EIO && err != -ETIMEDOUT) || !asking_is_over(a))
 		return err;

@@ -224,3 +224,58 @@ int sql_run(struct database *db, duckdb_connection connection, const char *sql,
 
 	return result_end(db, db->api.query(connection, sql, &result), &result, taker, e);
 }
+
+static void quoted_put(struct bytes *to, const char *text, size_t bytes)
+{
+	bytes_put_u8(to, '\'');
+	for (size_t i = 0; i < bytes; i++) {
+		if (text[i] == '\'')
+			bytes_put_u8(to, '\'');
+		bytes_put_u8(to, (uint8_t)text[i]);
+	}
+	bytes_put_u8(to, '\'');
+}
+
+static void integer_put(struct bytes *to, unsigned __int128 number, const char *type)
+{
+	char digits[40];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + (int)(number % 10));
+	while (number /= 10);
+	bytes_put(to, digits + at, sizeof(digits) - at);
+	bytes_put(to, type, strlen(type));
+}
+
+static void value_put(struct bytes *to, const struct bound *value)
+{
+	if (value->type == BOUND_TEXT)
+		quoted_put(to, value->text, value->bytes);
+	else if (value->type == BOUND_ID)
+		integer_put(to, (unsigned __int128)value->id.high << 64 | value->id.low,
+			    "::UHUGEINT");
+	else
+		integer_put(to, value->number, "::UBIGINT");
+}
+
+int statement_ask(struct database *db, duckdb_connection connection, const struct statement *s,
+		  const struct row_taker *taker, struct error *e)
+{
+	struct bytes sql = {0};
+	size_t next = 0;
+	int err;
+
+	for (size_t i = 0; i < s->sql.count; i++) {
+		if (s->sql.data[i] == '?' && next < s->values.count)
+			value_put(&sql, &s->values.data[next++]);
+		else
+			bytes_put_u8(&sql, s->sql.data[i]);
+	}
+	bytes_put_u8(&sql, 0);
+	err = s->failed || s->sql.failed || sql.failed
+		      ? error_say(e, ENOMEM, OUT_OF_MEMORY)
+		      : sql_run(db, connection, (const char *)sql.data, taker, e);
+	bytes_free(&sql);
+	return err;
+}

@@ -97,6 +97,13 @@ struct row_taker {
 int statement_run(struct database *db, duckdb_connection connection, const struct statement *s,
 		  const struct row_taker *taker, struct error *e);
 
+/*
+ * The same for a query: its values are written into its SQL, so that DuckDB plans with them, and
+ * passes over what cannot have them. None of its SQL has a question mark that stands for no value.
+ */
+int statement_ask(struct database *db, duckdb_connection connection, const struct statement *s,
+		  const struct row_taker *taker, struct error *e);
+
 /* Runs SQL without values. */
 int sql_run(struct database *db, duckdb_connection connection, const char *sql,
 	    const struct row_taker *taker, struct error *e);

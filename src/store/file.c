@@ -13,7 +13,8 @@
 #include "store/columns.h"
 #include "store/span_sums.h"
 
-#define SCHEMA_VERSION 5
+#define SCHEMA_VERSION 6
+#define SCHEMA_TEXT "6"
 #define OLDEST_VERSION 2 /* that is opened */
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -27,6 +28,8 @@ static const char *const schema[] = {
 	SUMS_TABLE("sums"),
 	SUMS_TABLE("sums_fresh"),
 	SUMS_TABLE("sums_minutes"),
+	"CREATE TABLE IF NOT EXISTS newer(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
+	" version UBIGINT NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS filter(words BLOB NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS progress(version UBIGINT NOT NULL, position UBIGINT NOT NULL,"
 	" created_ns UBIGINT, least_ns UBIGINT, greatest_ns UBIGINT, spans UBIGINT)",
@@ -48,7 +51,28 @@ static const char *const from_3[] = {
 	" greatest_ns = (SELECT coalesce(max(begin_ns), 0) FROM spans),"
 	" spans = (SELECT count(*) FROM spans)",
 };
-static const char *const from_4[] = {"UPDATE progress SET version = 5"};
+static const char *const from_5[] = {
+	"INSERT INTO newer SELECT trace, span, max(version) FROM spans WHERE version > 0"
+	" GROUP BY trace, span HAVING count(*) > 1",
+	"UPDATE progress SET version = " SCHEMA_TEXT,
+};
+
+struct store_file *store_file_new(const char *dir, uint64_t number)
+{
+	struct store_file *f = calloc(1, sizeof(*f));
+	int n = -1;
+
+	if (f && number)
+		n = asprintf(&f->path, "%s/spans-%06" PRIu64 ".duckdb", dir, number);
+	else if (f)
+		n = asprintf(&f->path, "%s/" STORE_OLD_NAME, dir);
+	if (n < 0) {
+		free(f);
+		return NULL;
+	}
+	f->number = number;
+	return f;
+}
 
 void store_file_name(char name[FILE_NAME_BYTES], const struct store_file *f)
 {
@@ -81,6 +105,7 @@ static int progress_take(void *arg, const struct row *row)
 	__atomic_store_n(&f->spans, row_number(row, 4), __ATOMIC_RELAXED);
 	f->has_minutes = row_number(row, 5);
 	__atomic_store_n(&f->kernel, row_number(row, 6), __ATOMIC_RELAXED);
+	f->version = row_number(row, 7);
 	return 0;
 }
 
@@ -126,12 +151,12 @@ static int version_read(const struct store_file *f, struct database *db,
 static int progress_read(struct store_file *f, struct database *db, duckdb_connection connection,
 			 struct error *e)
 {
-	const struct row_taker taker = {progress_take, f, 7};
+	const struct row_taker taker = {progress_take, f, 8};
 
 	return sql_run(db, connection,
 		       "SELECT position, created_ns, least_ns, greatest_ns, spans,"
 		       " (SELECT count(*)::UBIGINT FROM filter),"
-		       " (SELECT count(*)::UBIGINT FROM kernel) FROM progress",
+		       " (SELECT count(*)::UBIGINT FROM kernel), version FROM progress",
 		       &taker, e);
 }
 
@@ -143,8 +168,9 @@ static int row_make(uint64_t position, struct database *db, duckdb_connection co
 	int err;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	statement_add(&insert, "INSERT INTO progress SELECT 5, ?, ?, ?, 0, 0 WHERE NOT EXISTS"
-			       " (FROM progress)");
+	statement_add(&insert,
+		      "INSERT INTO progress SELECT " SCHEMA_TEXT ", ?, ?, ?, 0, 0 WHERE NOT EXISTS"
+		      " (FROM progress)");
 	statement_bind_number(&insert, position);
 	statement_bind_number(&insert, (uint64_t)now.tv_sec * 1000000000u);
 	statement_bind_number(&insert, UINT64_MAX);
@@ -166,7 +192,7 @@ int store_file_schema(struct store_file *f, uint64_t position, struct database *
 	if (!err && version && version < 4)
 		err = all_run(from_3, COUNT(from_3), db, connection, e);
 	if (!err && version && version < SCHEMA_VERSION)
-		err = all_run(from_4, COUNT(from_4), db, connection, e);
+		err = all_run(from_5, COUNT(from_5), db, connection, e);
 	err = err ? err : row_make(position, db, connection, e);
 	return err ? err : progress_read(f, db, connection, e);
 }
@@ -186,10 +212,22 @@ int store_file_attach(struct store_file *f, bool is_written, struct database *db
 	statement_add(&s, is_written ? " (STORAGE_VERSION 'latest')" : " (READ_ONLY)");
 	err = statement_run(db, connection, &s, NULL, e);
 	statement_free(&s);
+	if (!err)
+		f->is_written = is_written;
 	if (err || is_written)
 		return err;
 	err = store_file_use(f, db, connection, e);
 	return err ? err : progress_read(f, db, connection, e);
+}
+
+void store_file_detach(struct store_file *f, struct database *db, duckdb_connection connection)
+{
+	char name[FILE_NAME_BYTES], sql[64];
+
+	store_file_name(name, f);
+	snprintf(sql, sizeof(sql), "DETACH %s", name);
+	sql_run(db, connection, "USE memory", NULL, NULL);
+	sql_run(db, connection, sql, NULL, NULL);
 }
 
 int store_file_progress_write(const struct store_file *f, struct database *db,
@@ -284,7 +322,16 @@ int store_file_remove(const struct store_file *f)
 
 void store_file_free(struct store_file *f)
 {
+	if (!f)
+		return;
 	trace_filter_free(&f->filter);
 	free(f->path);
-	*f = (struct store_file){0};
+	free(f);
+}
+
+void store_files_free(struct store_files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		store_file_free(files->data[i]);
+	vec_free(files);
 }

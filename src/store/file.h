@@ -14,9 +14,12 @@
 struct store_file {
 	uint64_t number; /* they grow; 0: spans.duckdb of an older version */
 	char *path;
-	bool is_lost;	  /* it is not open */
-	bool is_damaged;  /* its bytes are wrong: it is not tried again */
-	bool has_minutes; /* it is complete, and has sums of minutes */
+	unsigned int pins; /* queries that ask it */
+	bool is_written;   /* it is attached for writing */
+	bool is_lost;	   /* it is not open */
+	bool is_damaged;   /* its bytes are wrong: it is not tried again */
+	bool has_minutes;  /* it is complete, and has sums of minutes */
+	uint64_t version;  /* of its schema */
 	/* as the table progress has them; those of the newest file are read while they change */
 	uint64_t position;   /* of the log, up to which it has spans */
 	uint64_t created_ns; /* since 1970 */
@@ -27,7 +30,17 @@ struct store_file {
 	struct trace_filter filter;
 };
 
+/* By their numbers. */
+struct store_files {
+	struct store_file **data;
+	size_t count, capacity;
+};
+
+#define STORE_OLD_NAME "spans.duckdb" /* of versions with one file */
 #define FILE_NAME_BYTES 32
+
+/* A file in the directory, which is not opened. NULL: no memory. */
+struct store_file *store_file_new(const char *dir, uint64_t number);
 
 /* The name under which it is attached. */
 void store_file_name(char name[FILE_NAME_BYTES], const struct store_file *f);
@@ -39,6 +52,9 @@ int store_file_use(const struct store_file *f, struct database *db, duckdb_conne
 /* Attaches the file, which is made if `is_written`, and reads its progress. */
 int store_file_attach(struct store_file *f, bool is_written, struct database *db,
 		      duckdb_connection connection, struct error *e);
+
+/* Detaches it. The connection uses no file then. */
+void store_file_detach(struct store_file *f, struct database *db, duckdb_connection connection);
 
 /* Makes its schema, or brings it to this version. The connection uses the file. */
 int store_file_schema(struct store_file *f, uint64_t position, struct database *db,
@@ -65,6 +81,9 @@ uint64_t store_file_bytes(const struct store_file *f);
 /* Removes it from the disk. 0 or a negative errno. */
 int store_file_remove(const struct store_file *f);
 
+/* NULL is allowed. */
 void store_file_free(struct store_file *f);
+
+void store_files_free(struct store_files *files);
 
 #endif

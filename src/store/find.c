@@ -10,15 +10,23 @@
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
 
+/* Resources and scopes that spans of a file share. Their texts are read when all are known. */
+struct shared {
+	uint64_t text; /* its number */
+	struct received_resource resource;
+	struct received_scope scope;
+};
+
 struct finding {
 	bool kernel; /* looks for kernel spans */
 	struct pool *pool;
 	const struct asking *asking;
 	struct received_batch *out;
-	struct map texts;	    /* struct stored_text by their numbers */
-	struct bytes_map resources; /* struct received_resource by number and service */
-	struct map scopes;	    /* struct received_scope by number */
-	struct bytes_map seen;	    /* what tells the spans of `out` apart */
+	struct bytes_map resources;  /* struct shared by number and service */
+	struct map scopes;	     /* struct shared by number */
+	VEC(struct shared *) shared; /* all of these */
+	struct map texts;	     /* struct stored_text by their numbers */
+	struct bytes_map seen;	     /* what tells the spans of `out` apart */
 	struct bytes key;
 };
 
@@ -41,19 +49,14 @@ static struct stored_text text_of(const struct finding *f, uint64_t number)
 	return text ? *text : (struct stored_text){"", 0};
 }
 
-static int resource_make(struct finding *f, const struct row *row, struct received_resource **out)
+static struct shared *shared_make(struct finding *f, uint64_t number)
 {
-	struct received_resource *resource = pool_alloc(f->pool, 1, sizeof(*resource));
-	int err;
+	struct shared *shared = pool_alloc(f->pool, 1, sizeof(*shared));
 
-	if (!resource)
-		return -ENOMEM;
-	resource->service = text_keep(f->pool, row_stored(row, COLUMN_service));
-	err = resource->service ? resource_text_read(text_of(f, row_number(row, COLUMN_resource)),
-						     f->pool, resource)
-				: -ENOMEM;
-	*out = resource;
-	return err ? err : bytes_map_put(&f->resources, f->key.data, f->key.count, resource);
+	if (!shared || vec_push(&f->shared, shared))
+		return NULL;
+	shared->text = number;
+	return shared;
 }
 
 /* Spans with the same resource point to the same one. */
@@ -61,7 +64,7 @@ static int resource_take(struct finding *f, const struct row *row,
 			 const struct received_resource **out)
 {
 	struct stored_text service = row_stored(row, COLUMN_service);
-	struct received_resource *resource;
+	struct shared *shared;
 	int err = 0;
 
 	f->key.count = 0;
@@ -69,28 +72,34 @@ static int resource_take(struct finding *f, const struct row *row,
 	bytes_put(&f->key, service.data, service.bytes);
 	if (f->key.failed)
 		return -ENOMEM;
-	resource = bytes_map_get(&f->resources, f->key.data, f->key.count);
-	if (!resource)
-		err = resource_make(f, row, &resource);
-	*out = resource;
+	shared = bytes_map_get(&f->resources, f->key.data, f->key.count);
+	if (!shared) {
+		shared = shared_make(f, row_number(row, COLUMN_resource));
+		if (!shared)
+			return -ENOMEM;
+		shared->resource.service = text_keep(f->pool, service);
+		err = shared->resource.service
+			      ? bytes_map_put(&f->resources, f->key.data, f->key.count, shared)
+			      : -ENOMEM;
+	}
+	*out = &shared->resource;
 	return err;
 }
 
 static int scope_take(struct finding *f, const struct row *row, const struct received_scope **out)
 {
 	uint64_t number = row_number(row, COLUMN_scope);
-	struct received_scope *scope = map_get(&f->scopes, number);
-	int err;
+	struct shared *shared = map_get(&f->scopes, number);
+	int err = 0;
 
-	*out = scope;
-	if (scope)
-		return 0;
-	scope = pool_alloc(f->pool, 1, sizeof(*scope));
-	if (!scope)
-		return -ENOMEM;
-	*out = scope;
-	err = scope_text_read(text_of(f, number), f->pool, scope);
-	return err ? err : map_put(&f->scopes, number, scope);
+	if (!shared) {
+		shared = shared_make(f, number);
+		if (!shared)
+			return -ENOMEM;
+		err = map_put(&f->scopes, number, shared);
+	}
+	*out = &shared->scope;
+	return err;
 }
 
 /*
@@ -183,24 +192,32 @@ static const char *table_of(const struct finding *f)
 	return f->kernel ? "kernel" : "spans";
 }
 
-static int texts_find(struct finding *f, const struct asking *a, const struct store_ids *ids,
-		      struct error *e)
+/* Reads the texts of resources and scopes, whose numbers are those of the file. */
+static int texts_find(struct finding *f, const struct asking *a, struct error *e)
 {
 	const struct row_taker taker = {text_take, f, 2};
 	struct statement s = {0};
-	int err;
+	int err = 0;
 
-	statement_add(&s, "SELECT id, text FROM texts WHERE id IN (SELECT resource FROM ");
-	statement_add(&s, table_of(f));
-	statement_add(&s, " WHERE trace IN (");
-	ids_add(&s, ids);
-	statement_add(&s, " UNION SELECT scope FROM ");
-	statement_add(&s, table_of(f));
-	statement_add(&s, " WHERE trace IN (");
-	ids_add(&s, ids);
+	statement_add(&s, "SELECT id, text FROM texts WHERE id IN (");
+	for (size_t i = 0; i < f->shared.count; i++) {
+		statement_add(&s, i ? ", ?" : "?");
+		statement_bind_number(&s, f->shared.data[i]->text);
+	}
 	statement_add(&s, ")");
-	err = statement_run(&a->store->db, a->connection, &s, &taker, e);
+	if (f->shared.count)
+		err = statement_ask(&a->store->db, a->connection, &s, &taker, e);
 	statement_free(&s);
+	for (size_t i = 0; i < f->shared.count && !err; i++) {
+		struct shared *shared = f->shared.data[i];
+		struct stored_text text = text_of(f, shared->text);
+
+		err = shared->resource.service
+			      ? resource_text_read(text, f->pool, &shared->resource)
+			      : scope_text_read(text, f->pool, &shared->scope);
+		if (err)
+			error_set(e, err, "cannot take what the store found");
+	}
 	return err;
 }
 
@@ -218,16 +235,24 @@ static int spans_find(struct finding *f, const struct asking *a, const struct st
 	if (f->kernel)
 		statement_add(&s,
 			      " ORDER BY duration_ns DESC, begin_ns LIMIT " TEXT(STORE_KERNEL_MAX));
-	err = statement_run(&a->store->db, a->connection, &s, &taker, e);
+	err = statement_ask(&a->store->db, a->connection, &s, &taker, e);
 	statement_free(&s);
 	return err;
 }
 
-static void finding_end(struct finding *f)
+/* What is of one file alone. */
+static void shared_forget(struct finding *f)
 {
 	map_free(&f->texts);
 	bytes_map_free(&f->resources);
 	map_free(&f->scopes);
+	f->shared.count = 0;
+}
+
+static void finding_end(struct finding *f)
+{
+	shared_forget(f);
+	vec_free(&f->shared);
 	bytes_map_free(&f->seen);
 	bytes_free(&f->key);
 }
@@ -248,47 +273,32 @@ static int span_compare(const void *a, const void *b)
 	return order ? order : x->shared - y->shared;
 }
 
-static bool file_may_have(const struct store_file *f, const struct store_ids *ids)
-{
-	for (size_t i = 0; i < ids->count && !f->is_lost; i++) {
-		if (trace_filter_may_have(&f->filter, ids->data[i]))
-			return true;
-	}
-	return false;
-}
-
-/* Numbers of texts are those of the file. */
 static int file_find(struct finding *f, const struct asking *a, const struct store_file *file,
 		     const struct store_ids *ids, struct error *e)
 {
 	int err = store_file_use(file, &a->store->db, a->connection, e);
 
-	map_free(&f->texts);
-	bytes_map_free(&f->resources);
-	map_free(&f->scopes);
-	/* in a transaction, so that each span finds its texts */
-	err = err ? err : sql_run(&a->store->db, a->connection, "BEGIN", NULL, e);
-	err = err ? err : texts_find(f, a, ids, e);
+	shared_forget(f);
+	/* a span is stored together with its texts, or after them */
 	err = err ? err : spans_find(f, a, ids, e);
-	return err ? err : sql_run(&a->store->db, a->connection, "COMMIT", NULL, e);
+	return err ? err : texts_find(f, a, e);
 }
 
 static int find(struct store *s, struct finding *finding, const struct store_ids *ids,
 		struct error *e)
 {
 	struct received_batch *out = finding->out;
+	const struct asked asked = {.ids = ids};
 	size_t before = out->count;
 	struct asking asking;
 	int err;
 
 	if (!ids->count)
 		return 0;
-	err = asking_begin(&asking, s, e);
+	err = asking_begin_for(&asking, s, &asked, e);
 	finding->asking = &asking;
-	for (size_t i = 0; i < s->files.count && !err; i++) {
-		if (file_may_have(&s->files.data[i], ids))
-			err = file_find(finding, &asking, &s->files.data[i], ids, e);
-	}
+	for (size_t i = 0; i < asking.files.count && !err; i++)
+		err = file_find(finding, &asking, asking.files.data[i], ids, e);
 	err = asking_end(&asking, err, e);
 	finding_end(finding);
 	if (err)

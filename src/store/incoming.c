@@ -2,11 +2,13 @@
 /* Spans on their way into the transaction. */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "store/columns.h"
 #include "store/internal.h"
 
-#define KNOWN_ROWS 1000000u /* that are read after opening */
+#define KNOWN_ROWS 1000000u		/* of a file, that are read after opening */
+#define KNOWN_NS UINT64_C(900000000000) /* so long ago came the first of them */
 
 static int out_of_memory(struct error *e)
 {
@@ -40,7 +42,7 @@ static int sums_update(struct store *s, const struct received_span *span, const 
 /* What the file has to say of its spans. */
 static void span_count(struct store *s, const struct received_span *span)
 {
-	trace_filter_add(&s->files.data[s->files.count - 1].filter, span->trace);
+	trace_filter_add(&files_newest(s)->filter, span->trace);
 	if (span->begin_ns < s->least_ns)
 		s->least_ns = span->begin_ns;
 	if (span->begin_ns > s->greatest_ns)
@@ -157,10 +159,12 @@ int span_append(struct store *s, const struct received_span *span, struct error 
 	const struct told told = told_of(span);
 	struct known_version old;
 	uint64_t operation;
+	bool is_newer;
 	int answer, err;
 
 	if (told.kernel)
 		return kernel_append(s, span, &told, e);
+	is_newer = known_has_older(&s->known, span, &told);
 	answer = known_ask(&s->known, span, &told, &old);
 	if (answer < 0)
 		return out_of_memory(e);
@@ -169,6 +173,9 @@ int span_append(struct store *s, const struct received_span *span, struct error 
 		__atomic_fetch_add(&s->repeats, 1, __ATOMIC_RELAXED);
 		return 0;
 	}
+	if (is_newer &&
+	    vec_push(&s->newer, (struct newer){span->trace, span->span_id, told.version}))
+		return out_of_memory(e);
 	if (told.is_context)
 		return context_append(s, span, &told, e);
 	err = operation_add(s, span, &operation, e);
@@ -212,6 +219,7 @@ int calls_append(struct store *s, struct error *e)
 struct knowing {
 	struct store *store;
 	struct bytes service;
+	bool is_newest; /* the file is: its operations have the numbers of the sums */
 };
 
 /* Ends with NUL. */
@@ -253,7 +261,7 @@ static int known_take(void *arg, const struct row *row)
 	if (err)
 		return err;
 	err = known_ask(&k->store->known, &span, &told, &old);
-	if (err < 0 || err == KNOWN_REPEAT || !told.version)
+	if (err < 0 || err == KNOWN_REPEAT || !told.version || !k->is_newest)
 		return err < 0 ? err : 0;
 	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
 		told.time.ns[i] = (s64)row_number(row, KNOWN_FIRST_PART + i);
@@ -266,25 +274,51 @@ static int known_take(void *arg, const struct row *row)
 }
 
 #define P(part, value, what) ", " #part "_ns"
-int known_load(struct store *s, struct error *e)
+static int file_know(struct knowing *knowing, const struct store_file *f, struct error *e)
 {
-	struct knowing knowing = {.store = s};
-	const struct row_taker taker = {known_take, &knowing, KNOWN_FIRST_PART + SPLIT_PARTS_COUNT};
+	struct store *s = knowing->store;
+	const struct row_taker taker = {known_take, knowing, KNOWN_FIRST_PART + SPLIT_PARTS_COUNT};
 	struct statement ask = {0};
-	int err;
+	int err = store_file_use(f, &s->db, s->writer, e);
 
+	knowing->is_newest = f == files_newest(s);
 	statement_add(&ask,
 		      "SELECT trace, span, parent, begin_ns, duration_ns, service, name, kind,"
 		      " status, contains(rest, '\"shared\":1')::UTINYINT, version,"
 		      " contains(attributes, '\"fathom.kind\":\"context\"')::UTINYINT" SPLIT_PARTS(
 			      P) " FROM spans WHERE rowid + ? >= (SELECT count(*) FROM spans)");
 	statement_bind_number(&ask, KNOWN_ROWS);
-	err = statement_run(&s->db, s->writer, &ask, &taker, e);
+	err = err ? err : statement_run(&s->db, s->writer, &ask, &taker, e);
 	statement_free(&ask);
-	bytes_free(&knowing.service);
 	if (!err)
 		known_committed(&s->known);
-	vec_free(&s->known.spans); /* a commit has far fewer */
 	return err;
 }
 #undef P
+
+/* The first file of which some spans may repeat. */
+static size_t known_first(const struct store *s)
+{
+	size_t first = s->files.count - 1;
+	struct timespec now;
+	uint64_t since_ns;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	since_ns = (uint64_t)now.tv_sec * 1000000000u - KNOWN_NS;
+	while (first && !s->files.data[first - 1]->is_lost &&
+	       s->files.data[first]->created_ns > since_ns)
+		first--;
+	return first;
+}
+
+int known_load(struct store *s, struct error *e)
+{
+	struct knowing knowing = {.store = s};
+	int err = 0;
+
+	for (size_t i = known_first(s); i < s->files.count && !err; i++)
+		err = file_know(&knowing, s->files.data[i], e);
+	bytes_free(&knowing.service);
+	vec_free(&s->known.spans); /* a commit has far fewer */
+	return err;
+}

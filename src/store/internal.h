@@ -16,15 +16,26 @@
 #include "store/span_text.h"
 #include "store/store.h"
 
+/* A span of which an older version is in the file: a row of the table of that name. */
+struct newer {
+	struct trace_id trace;
+	uint64_t span, version;
+};
+
 struct store {
 	char *dir;
 	struct store_options options;
 	struct database db;
-	struct budget budget; /* of queries */
-	/* for reading: queries; for writing: store_reopen(), and changes of `files` */
-	pthread_rwlock_t opening;
-	VEC(struct store_file) files; /* by number; spans go into the last one */
-	uint64_t end_ns, retain_ns;   /* when to look again, by the monotonic clock */
+	struct budget budget;	  /* of queries */
+	pthread_rwlock_t opening; /* for reading: queries; for writing: store_reopen() */
+	/*
+	 * Held for a moment, and taken after `opening`: for changes of the lists and of filters,
+	 * by the thread that appends, and for what other threads read of them.
+	 */
+	pthread_mutex_t files_lock;
+	struct store_files files;   /* spans go into the last one */
+	struct store_files gone;    /* dropped; they are removed when no query asks them */
+	uint64_t end_ns, retain_ns; /* when to look again, by the monotonic clock */
 	uint64_t dropped_spans;
 	char lost_why[ERROR_TEXT_BYTES]; /* why files are left out; "": none is */
 	/* of what is appended, until it is committed */
@@ -36,6 +47,7 @@ struct store {
 	struct span_sums sums;
 	struct known known;
 	struct pairs pairs;
+	VEC(struct newer) newer; /* since the last commit */
 	uint64_t repeats, replaced;
 	/* numbers of those in the table, by service, name and kind */
 	struct bytes_map operations;
@@ -50,20 +62,32 @@ struct store {
 	VEC(uint8_t) fates; /* enum store_fate of the last batch */
 };
 
-/* store_reopen() for a caller that has `opening` for writing. */
-int store_reopen_locked(struct store *s, struct error *e);
+/* Into which spans go. For the thread that appends. */
+static inline struct store_file *files_newest(const struct store *s)
+{
+	return s->files.data[s->files.count - 1];
+}
 
 /*
- * A connection for a query, and the time that it has. End it, also if beginning failed; it must
- * stay where it is until then.
+ * A connection for a query, the time that it has, and the files that it asks: these stay while
+ * others come and go. End it, also if beginning failed; it must stay where it is until then.
  */
 struct asking {
 	struct store *store;
 	duckdb_connection connection;
 	struct budget_query budget;
+	struct store_files files; /* that are open, by their numbers */
 };
 
+/* Which files a query asks: those with spans of the traces, if there are some, and in the range. */
+struct asked {
+	const struct store_ids *ids;
+	uint64_t from_ns, to_ns, around_ns; /* as in store_file_is_in() */
+};
+
+/* Asks all files. */
 int asking_begin(struct asking *a, struct store *s, struct error *e);
+int asking_begin_for(struct asking *a, struct store *s, const struct asked *asked, struct error *e);
 
 /* Returns `err`, or -ETIMEDOUT with a cause if the query failed since its time was over. */
 int asking_end(struct asking *a, int err, struct error *e);
@@ -87,10 +111,16 @@ static inline struct stored_text row_stored(const struct row *row, unsigned int 
 const char *text_keep(struct pool *pool, struct stored_text text);
 
 /* Lists the files in the directory. */
-int files_find(struct store *s, struct error *e);
+int files_find(struct store_files *files, const char *dir, struct error *e);
 
 /* The same; there is one at least. */
 int files_list(struct store *s, struct error *e);
+
+/* Attaches the file for writing. The writer uses it then. */
+int files_attach_newest(struct store *s, struct store_file *f, struct error *e);
+
+/* Reads what the store knows of the file that the writer uses. */
+int files_know(struct store *s, struct error *e);
 
 /* Whether DuckDB's words about a file in the directory say that its bytes are wrong. */
 bool files_is_damage(const char *text, const char *dir);
@@ -142,7 +172,16 @@ void text_condition(struct statement *s, const char *sql, const char *text);
 
 void number_condition(struct statement *s, const char *sql, uint64_t number);
 
-/* Adds the SQL of a search. 0 or -ENOMEM. The values are in the pool. */
-int search_build(struct statement *s, const struct store_query *q, struct pool *pool);
+/*
+ * Adds the SQL of a search in a file. Its rows are the traces, the values of the order, and how
+ * many spans were looked at: with `spans_max` the search looks only at so many, those that come
+ * first, and the traces are right if these are fewer, or if there are as many traces as asked for.
+ * 0 or -ENOMEM. The values are in the pool.
+ */
+int search_build(struct statement *s, const struct store_query *q, const struct store_file *f,
+		 uint64_t spans_max, struct pool *pool);
+
+/* Whether a search can look at the first spans alone: those of each trace need not be together. */
+bool search_has_first(const struct store_query *q);
 
 #endif

@@ -145,6 +145,16 @@ int known_ask(struct known *k, const struct received_span *span, const struct to
 	return err ? err : KNOWN_NEW;
 }
 
+bool known_has_older(const struct known *k, const struct received_span *span,
+		     const struct told *told)
+{
+	uint64_t key = key_of(span->trace, span->span_id, span->shared);
+	uint16_t service;
+
+	return told->version && (known_find(k, id_of(key, 0), UINT64_MAX, &service) ||
+				 known_find(k, id_of(hash_pair(key, 1), 0), UINT64_MAX, &service));
+}
+
 int known_version_put(struct known *k, const struct received_span *span, const struct told *told,
 		      uint64_t operation)
 {

@@ -58,6 +58,10 @@ enum known_answer {
 int known_ask(struct known *k, const struct received_span *span, const struct told *told,
 	      struct known_version *old);
 
+/* Whether a lower version of the span, or of its context, is known. It may say so by mistake. */
+bool known_has_older(const struct known *k, const struct received_span *span,
+		     const struct told *told);
+
 /* The operation in the sums of a span with a version, of which known_ask() gave no KNOWN_REPEAT. */
 int known_version_put(struct known *k, const struct received_span *span, const struct told *told,
 		      uint64_t operation);

@@ -23,17 +23,15 @@ static int operation_take(void *arg, const struct row *row)
 }
 
 /* The operations of all files. */
-static void list_build(const struct store *s, struct statement *statement)
+static void list_build(const struct asking *a, struct statement *statement)
 {
 	const char *between = "";
 
 	statement_add(statement, "SELECT DISTINCT service, name, kind FROM (");
-	for (size_t i = 0; i < s->files.count; i++) {
+	for (size_t i = 0; i < a->files.count; i++) {
 		char name[FILE_NAME_BYTES];
 
-		if (s->files.data[i].is_lost)
-			continue;
-		store_file_name(name, &s->files.data[i]);
+		store_file_name(name, a->files.data[i]);
 		statement_add(statement, between);
 		statement_add(statement, "FROM ");
 		statement_add(statement, name);
@@ -52,10 +50,10 @@ int store_list(struct store *s, const char *service, struct pool *pool,
 	struct asking asking;
 	int err = asking_begin(&asking, s, e);
 
-	list_build(s, &statement);
+	list_build(&asking, &statement);
 	text_condition(&statement, " AND service = ?", service);
 	statement_add(&statement, " ORDER BY service, name, kind");
-	err = err ? err : statement_run(&s->db, asking.connection, &statement, &taker, e);
+	err = err ? err : statement_ask(&s->db, asking.connection, &statement, &taker, e);
 	err = asking_end(&asking, err, e);
 	statement_free(&statement);
 	return err;
@@ -69,12 +67,13 @@ const char *store_lost_why(const struct store *s)
 int store_count(struct store *s, struct store_counts *out, struct error *e)
 {
 	struct store_counts counts = {0};
-	struct asking asking;
-	int err = asking_begin(&asking, s, e);
+	bool is_closed;
 
+	pthread_rwlock_rdlock(&s->opening);
+	pthread_mutex_lock(&s->files_lock);
 	counts.files = s->files.count;
 	for (size_t i = 0; i < s->files.count; i++) {
-		const struct store_file *f = &s->files.data[i];
+		const struct store_file *f = s->files.data[i];
 
 		counts.bytes += store_file_bytes(f);
 		counts.lost_files += f->is_lost;
@@ -84,12 +83,15 @@ int store_count(struct store *s, struct store_counts *out, struct error *e)
 		counts.kernel_spans += __atomic_load_n(&f->kernel, __ATOMIC_RELAXED);
 	}
 	memcpy(counts.lost_why, s->lost_why, sizeof(counts.lost_why));
-	err = asking_end(&asking, err, e);
+	is_closed = !s->db.handle;
+	pthread_mutex_unlock(&s->files_lock);
+	pthread_rwlock_unlock(&s->opening);
+	if (is_closed)
+		return error_say(e, EIO, "the store is closed after a failure");
 	counts.dropped = __atomic_load_n(&s->dropped_spans, __ATOMIC_RELAXED);
 	counts.unlisted_spans = __atomic_load_n(&s->unlisted_spans, __ATOMIC_RELAXED);
 	counts.repeats = __atomic_load_n(&s->repeats, __ATOMIC_RELAXED);
 	counts.replaced = __atomic_load_n(&s->replaced, __ATOMIC_RELAXED);
-	if (!err)
-		*out = counts;
-	return err;
+	*out = counts;
+	return 0;
 }

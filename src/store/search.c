@@ -5,11 +5,16 @@
 
 #include "store/internal.h"
 
+/* Spans of a file that are looked at before all are; DuckDB sorts no more of them cheaply. */
+#define FIRST_SPANS 5000u
+#define FIRST_SPANS_PER_TRACE 20u
+
 /* Traces of all files that were looked at. */
 struct searching {
 	const struct store_query *query;
 	struct store_marks *out;
-	size_t before; /* that were in `out` */
+	size_t before;	/* that were in `out` */
+	uint64_t spans; /* that were looked at in this file, if not all were */
 };
 
 static int mark_take(void *arg, const struct row *row)
@@ -17,6 +22,7 @@ static int mark_take(void *arg, const struct row *row)
 	struct searching *s = arg;
 	struct store_mark mark = {row_number(row, 1), row_id(row, 0)};
 
+	s->spans = row_number(row, 2);
 	return vec_push(s->out, mark);
 }
 
@@ -56,35 +62,55 @@ static int marks_settle(struct searching *s)
 	return err;
 }
 
+static int spans_search(struct searching *searching, const struct asking *a,
+			const struct store_file *f, uint64_t spans_max, struct error *e)
+{
+	const struct row_taker taker = {mark_take, searching, 3};
+	struct statement s = {0};
+	struct pool pool = {0};
+	int err = search_build(&s, searching->query, f, spans_max, &pool);
+
+	searching->spans = 0;
+	if (err)
+		error_set(e, err, "cannot search");
+	err = err ? err : statement_ask(&a->store->db, a->connection, &s, &taker, e);
+	statement_free(&s);
+	pool_free(&pool);
+	return err;
+}
+
+/* Looks at the first spans, and at all if these are of too few traces. */
 static int file_search(struct searching *searching, const struct asking *a,
 		       const struct store_file *f, struct error *e)
 {
-	const struct row_taker taker = {mark_take, searching, 2};
-	struct statement s = {0};
-	struct pool pool = {0};
+	const struct store_query *q = searching->query;
+	bool has_first = search_has_first(q) && q->limit <= FIRST_SPANS / FIRST_SPANS_PER_TRACE;
 	size_t before = searching->out->count;
-	int err = search_build(&s, searching->query, &pool);
+	int err = store_file_use(f, &a->store->db, a->connection, e);
 
-	if (err)
-		error_set(e, err, "cannot search");
-	err = err ? err : store_file_use(f, &a->store->db, a->connection, e);
-	err = err ? err : statement_run(&a->store->db, a->connection, &s, &taker, e);
-	statement_free(&s);
-	pool_free(&pool);
+	if (!err && has_first) {
+		err = spans_search(searching, a, f, FIRST_SPANS, e);
+		has_first = searching->out->count - before >= q->limit ||
+			    searching->spans < FIRST_SPANS;
+	}
+	if (!err && !has_first) {
+		searching->out->count = before;
+		err = spans_search(searching, a, f, 0, e);
+	}
 	if (err)
 		searching->out->count = before;
 	return err ? err : marks_settle(searching);
 }
 
 /* Whether no span of the files before `end` can be among those that are asked for. */
-static bool is_done(const struct searching *searching, const struct store *s, size_t end)
+static bool is_done(const struct searching *searching, const struct asking *a, size_t end)
 {
 	size_t limit = searching->query->limit, count = searching->out->count - searching->before;
 
 	if (!limit || searching->query->sort != STORE_SORT_TIME || count < limit)
 		return !limit;
 	for (size_t i = 0; i < end; i++) {
-		if (s->files.data[i].greatest_ns >=
+		if (a->files.data[i]->greatest_ns >=
 		    searching->out->data[searching->out->count - 1].value)
 			return false;
 	}
@@ -95,14 +121,12 @@ int store_search_marks(struct store *s, const struct store_query *query, struct 
 		       struct error *e)
 {
 	struct searching searching = {.query = query, .out = out, .before = out->count};
+	const struct asked asked = {.from_ns = query->begin_from_ns, .to_ns = query->begin_to_ns};
 	struct asking asking;
-	int err = asking_begin(&asking, s, e);
+	int err = asking_begin_for(&asking, s, &asked, e);
 
-	for (size_t i = s->files.count; i-- && !err && !is_done(&searching, s, i + 1);) {
-		if (store_file_is_in(&s->files.data[i], query->begin_from_ns, query->begin_to_ns,
-				     0))
-			err = file_search(&searching, &asking, &s->files.data[i], e);
-	}
+	for (size_t i = asking.files.count; i-- && !err && !is_done(&searching, &asking, i + 1);)
+		err = file_search(&searching, &asking, asking.files.data[i], e);
 	err = asking_end(&asking, err, e);
 	out->is_partial = err == -ETIMEDOUT; /* the cause says so all the same */
 	if (out->is_partial)

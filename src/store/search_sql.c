@@ -281,22 +281,35 @@ static void after_add(struct statement *s, const struct store_mark *after)
 }
 
 /*
- * Spans in their highest version of the file. Received spans have none, so where there are only
- * those this costs nothing.
+ * Spans in their highest version of the file, without those that a row of the table `newer`
+ * replaces. Files up to version 5 have no such table: their spans tell it. Received spans have no
+ * version, so where there are only those this costs nothing.
  */
-#define NEWEST                                                                                     \
+#define NEWEST(of)                                                                                 \
 	"(SELECT s.* FROM spans s ANTI JOIN"                                                       \
-	" (SELECT trace, span, version, true AS versioned FROM spans WHERE version > 0) n"         \
+	" (SELECT trace, span, version, true AS versioned FROM " of ") n"                          \
 	" ON s.trace = n.trace AND s.span = n.span AND (s.version > 0) = n.versioned"              \
 	" AND s.version < n.version)"
+#define VERSION_NEWER 6
 
-int search_build(struct statement *s, const struct store_query *q, struct pool *pool)
+bool search_has_first(const struct store_query *q)
+{
+	return !q->is_loose && !q->after;
+}
+
+/* The spans that meet the conditions, with the value of the order. */
+static int found_build(struct statement *s, const struct store_query *q, const struct store_file *f,
+		       struct pool *pool)
 {
 	int err;
 
-	statement_add(s, "SELECT trace, max(");
+	statement_add(s, "SELECT trace, ");
+	statement_add(s, q->is_loose ? "max(" : "(");
 	key_add(s, q);
-	statement_add(s, ") AS value FROM " NEWEST " WHERE true");
+	statement_add(s, ") AS value FROM ");
+	statement_add(s, f->version < VERSION_NEWER ? NEWEST("spans WHERE version > 0")
+						    : NEWEST("newer"));
+	statement_add(s, " WHERE true");
 	text_condition(s, q->is_loose ? " AND lower(service) = lower(?)" : " AND service = ?",
 		       q->service);
 	number_condition(s, " AND begin_ns >= ?", q->begin_from_ns);
@@ -305,8 +318,25 @@ int search_build(struct statement *s, const struct store_query *q, struct pool *
 		statement_add(s, " GROUP BY trace HAVING true");
 	err = conditions_build(s, q, pool);
 	causes_build(s, q);
-	if (!q->is_loose)
-		statement_add(s, " GROUP BY trace HAVING true");
+	return err;
+}
+
+int search_build(struct statement *s, const struct store_query *q, const struct store_file *f,
+		 uint64_t spans_max, struct pool *pool)
+{
+	int err;
+
+	statement_add(s, spans_max ? "WITH found AS MATERIALIZED (" : "WITH found AS (");
+	err = found_build(s, q, f, pool);
+	if (spans_max) {
+		statement_add(s, " ORDER BY value DESC, trace LIMIT ?");
+		statement_bind_number(s, spans_max);
+	}
+	statement_add(s, ") SELECT trace, value, ");
+	statement_add(s, spans_max ? "(SELECT count(*) FROM found)::UBIGINT" : "0::UBIGINT");
+	statement_add(s, q->is_loose ? " FROM found WHERE true"
+				     : " FROM (SELECT trace, max(value) AS value FROM found GROUP"
+				       " BY trace) WHERE true");
 	after_add(s, q->after);
 	statement_add(s, " ORDER BY value DESC, trace LIMIT ?");
 	statement_bind_number(s, q->limit);

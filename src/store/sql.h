@@ -36,9 +36,9 @@ struct sql_taker {
 };
 
 /*
- * Answers a SELECT over the files in the directory. A file that a running fathom writes is copied
- * first, into TMPDIR. -ENOENT if there is no file; -ELIBACC if there is no library; -EIO with
- * DuckDB's words.
+ * Answers a SELECT over the files in the directory. The file that a running fathom writes is copied
+ * first, into TMPDIR, since DuckDB locks it against other processes. -ENOENT if there is no file;
+ * -ELIBACC if there is no library; -EIO with DuckDB's words.
  */
 int store_sql(const char *dir, const char *sql, const struct sql_taker *taker, struct error *e);
 

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
@@ -41,7 +43,7 @@ static bool end_waits(void)
 	return any;
 }
 
-/* Copies a file; one that is not there is none. */
+/* Copies a file, or shares its blocks where the disk can; one that is not there is none. */
 static int bytes_copy(const char *from, const char *to)
 {
 	int in = open(from, O_RDONLY | O_CLOEXEC), out, err = 0;
@@ -52,6 +54,8 @@ static int bytes_copy(const char *from, const char *to)
 	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (out < 0)
 		err = -errno;
+	if (!err && ioctl(out, FICLONE, in) == 0)
+		n = 0;
 	while (!err && n > 0) {
 		n = sendfile(out, in, NULL, (size_t)64 << 20);
 		if (n < 0)
@@ -118,16 +122,6 @@ static int copies_make(struct sql_files *files)
 	return -errno;
 }
 
-static void detach(struct sql_files *files, const struct store_file *f)
-{
-	char name[FILE_NAME_BYTES], sql[64];
-
-	store_file_name(name, f);
-	snprintf(sql, sizeof(sql), "DETACH %s", name);
-	sql_run(&files->db, files->connection, "USE memory", NULL, NULL);
-	sql_run(&files->db, files->connection, sql, NULL, NULL);
-}
-
 /* Attaches a copy, in the schema of this version. */
 static int copy_attach(struct sql_files *files, struct store_file *f, struct error *e)
 {
@@ -157,7 +151,7 @@ static int one_attach(struct sql_files *files, struct store_file *f, struct erro
 
 	if (store_file_attach(f, false, &files->db, files->connection, &first) == 0)
 		return 0;
-	detach(files, f);
+	store_file_detach(f, &files->db, files->connection);
 	return copy_attach(files, f, e);
 }
 
@@ -173,20 +167,19 @@ static void files_attach(struct sql_files *files, const struct sql_taker *taker)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < files->files.count; i++) {
-		struct store_file f = files->files.data[i];
+		struct store_file *f = files->files.data[i];
 		struct error e = {0};
+		int err = one_attach(files, f, &e);
 
-		int err = one_attach(files, &f, &e);
-
-		copy_remove(files, &f); /* DuckDB has it open */
+		copy_remove(files, f); /* DuckDB has it open */
 		if (!err) {
 			files->files.data[kept++] = f;
 			continue;
 		}
-		detach(files, &f);
+		store_file_detach(f, &files->db, files->connection);
 		if (!end_waits())
 			taker->warn(taker->arg, e.text);
-		store_file_free(&f);
+		store_file_free(f);
 	}
 	files->files.count = kept;
 	if (files->copies)
@@ -199,7 +192,7 @@ static void union_add(struct statement *s, const struct sql_files *files, const 
 	for (size_t i = 0; i < files->files.count; i++) {
 		char name[FILE_NAME_BYTES];
 
-		store_file_name(name, &files->files.data[i]);
+		store_file_name(name, files->files.data[i]);
 		statement_add(s, i ? " UNION ALL " : "");
 		for (const char *at = query; *at; at++) {
 			const char one[] = {*at, '\0'};
@@ -306,12 +299,11 @@ static int all_open(struct sql_files *files, const struct sql_taker *taker, stru
 int sql_files_open(struct sql_files *files, const char *dir, const struct sql_taker *taker,
 		   struct error *e)
 {
-	struct store listed = {.dir = (char *)dir};
 	sigset_t before;
-	int err = files_find(&listed, e);
+	int err;
 
 	*files = (struct sql_files){0};
-	memcpy(&files->files, &listed.files, sizeof(files->files));
+	err = files_find(&files->files, dir, e);
 	if (!err && !files->files.count)
 		err = error_say(e, ENOENT, "there are no spans in %s", dir);
 	ends_hold(&before); /* also in the threads of DuckDB, so that this one takes them */
@@ -327,8 +319,6 @@ void sql_files_close(struct sql_files *files)
 		files->db.api.disconnect(&files->connection);
 	if (files->db.handle)
 		database_close(&files->db);
-	for (size_t i = 0; i < files->files.count; i++)
-		store_file_free(&files->files.data[i]);
-	vec_free(&files->files);
+	store_files_free(&files->files);
 	free(files->copies);
 }

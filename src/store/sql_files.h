@@ -9,8 +9,8 @@
 struct sql_files {
 	struct database db;
 	duckdb_connection connection;
-	VEC(struct store_file) files; /* those that are attached */
-	char *copies;		      /* a directory of copies; NULL: there is none */
+	struct store_files files; /* those that are attached */
+	char *copies;		  /* a directory of copies; NULL: there is none */
 };
 
 /* Opens all files that can be read, and makes the views. Close it also on failure. */

@@ -29,7 +29,7 @@ static int dir_allow(struct store *s, struct error *e)
 /* Nothing is appended. */
 static void pending_begin(struct store *s)
 {
-	const struct store_file *f = &s->files.data[s->files.count - 1];
+	const struct store_file *f = files_newest(s);
 
 	s->least_ns = f->least_ns;
 	s->greatest_ns = f->greatest_ns;
@@ -37,21 +37,24 @@ static void pending_begin(struct store *s)
 	s->kernel = f->kernel;
 }
 
-static int writer_open(struct store *s, struct error *e)
+int files_know(struct store *s, struct error *e)
 {
-	const struct store_file *newest;
-	int err = database_connect(&s->db, &s->writer, e);
+	int err;
 
-	err = err ? err : dir_allow(s, e);
-	err = err ? err : files_open(s, e);
-	if (err)
-		return err;
-	newest = &s->files.data[s->files.count - 1];
-	__atomic_store_n(&s->position, newest->position, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->position, files_newest(s)->position, __ATOMIC_RELEASE);
 	pending_begin(s);
 	err = texts_load(s, e);
 	err = err ? err : span_sums_load(&s->sums, &s->db, s->writer, e);
 	return err ? err : operations_load(s, e);
+}
+
+static int writer_open(struct store *s, struct error *e)
+{
+	int err = database_connect(&s->db, &s->writer, e);
+
+	err = err ? err : dir_allow(s, e);
+	err = err ? err : files_open(s, e);
+	return err ? err : files_know(s, e);
 }
 
 static void writer_close(struct store *s)
@@ -63,27 +66,20 @@ static void writer_close(struct store *s)
 	s->writer = NULL;
 }
 
-int store_reopen_locked(struct store *s, struct error *e)
-{
-	int err;
-
-	writer_close(s);
-	err = database_reopen(DATABASE_ALL, &s->db, e);
-	return err ? err : writer_open(s, e);
-}
-
 int store_reopen(struct store *s, struct error *e)
 {
 	int err;
 
 	pthread_rwlock_wrlock(&s->opening);
-	err = store_reopen_locked(s, e);
+	writer_close(s);
+	err = database_reopen(DATABASE_ALL, &s->db, e);
+	err = err ? err : writer_open(s, e);
 	pthread_rwlock_unlock(&s->opening);
 	return err;
 }
 
 /* Queries that follow each other without a pause must not keep the writer waiting. */
-static void opening_init(struct store *s)
+static void locks_init(struct store *s)
 {
 	pthread_rwlockattr_t kind;
 
@@ -91,6 +87,7 @@ static void opening_init(struct store *s)
 	pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&s->opening, &kind);
 	pthread_rwlockattr_destroy(&kind);
+	pthread_mutex_init(&s->files_lock, NULL);
 }
 
 int store_open(const struct store_options *options, struct store **out, struct error *e)
@@ -100,7 +97,7 @@ int store_open(const struct store_options *options, struct store **out, struct e
 
 	if (!s)
 		return error_set(e, ENOMEM, "cannot open the store");
-	opening_init(s);
+	locks_init(s);
 	s->options = *options;
 	s->options.dir = s->options.library = NULL;
 	if (!options->period_ns || options->period_ns > PERIOD_NS)
@@ -137,6 +134,7 @@ void store_close(struct store *s)
 	writer_close(s);
 	database_close(&s->db);
 	pthread_rwlock_destroy(&s->opening);
+	pthread_mutex_destroy(&s->files_lock);
 	span_sums_free(&s->sums);
 	known_free(&s->known);
 	pairs_forget(&s->pairs);
@@ -144,9 +142,11 @@ void store_close(struct store *s)
 	bytes_map_free(&s->services);
 	bytes_map_free(&s->texts);
 	bytes_free(&s->text);
-	for (size_t i = 0; i < s->files.count; i++)
-		store_file_free(&s->files.data[i]);
-	vec_free(&s->files);
+	for (size_t i = 0; i < s->gone.count; i++)
+		store_file_remove(s->gone.data[i]);
+	store_files_free(&s->gone);
+	store_files_free(&s->files);
+	vec_free(&s->newer);
 	free(s->dir);
 	vec_free(&s->fates);
 	free(s);
@@ -214,6 +214,29 @@ static void file_update(struct store_file *f, const struct store_file *next)
 	__atomic_store_n(&f->kernel, next->kernel, __ATOMIC_RELAXED);
 }
 
+/* Tells which spans of the file have an older version in it. */
+static int newer_write(struct store *s, struct error *e)
+{
+	static const int types[] = {DUCKDB_UHUGEINT, DUCKDB_UBIGINT, DUCKDB_UBIGINT};
+	static const struct table table = {"newer", types, 3};
+	struct filler filler = {0};
+	int err = s->newer.count ? filler_begin(&filler, &s->db, s->writer, &table, e) : 0;
+
+	for (size_t i = 0; i < s->newer.count && !err; i++) {
+		const struct newer *newer = &s->newer.data[i];
+
+		filler_id(&filler, 0, newer->trace);
+		filler_number(&filler, 1, newer->span);
+		filler_number(&filler, 2, newer->version);
+		err = filler_next(&filler, e);
+	}
+	if (!err && s->newer.count)
+		err = filler_flush(&filler, e);
+	if (s->newer.count)
+		filler_end(&filler);
+	return err;
+}
+
 int store_commit(struct store *s, uint64_t position, struct error *e)
 {
 	int err = transaction_begin(s, e);
@@ -221,16 +244,18 @@ int store_commit(struct store *s, uint64_t position, struct error *e)
 
 	err = err ? err : calls_append(s, e);
 	err = err ? err : appending_flush(&s->appending, e);
+	err = err ? err : newer_write(s, e);
 	err = err ? err : span_sums_write(&s->sums, &s->db, s->writer, e);
 	err = err ? err : store_file_progress_write(&next, &s->db, s->writer, e);
 	err = err ? err : sql_run(&s->db, s->writer, "COMMIT", NULL, e);
 	if (err)
 		return err;
 	appending_end(&s->appending);
+	s->newer.count = 0;
 	span_sums_committed(&s->sums);
 	known_committed(&s->known);
 	s->begun = false;
-	file_update(&s->files.data[s->files.count - 1], &next);
+	file_update(files_newest(s), &next);
 	__atomic_store_n(&s->position, position, __ATOMIC_RELEASE);
 	files_turn(s, NULL); /* what failed shows in store_retain() */
 	return 0;
@@ -250,6 +275,7 @@ void store_abandon(struct store *s)
 	if (!s->begun)
 		return;
 	appending_end(&s->appending);
+	s->newer.count = 0;
 	span_sums_abandoned(&s->sums);
 	known_abandoned(&s->known);
 	pairs_forget(&s->pairs); /* some have what the sums have no more */

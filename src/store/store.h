@@ -7,13 +7,13 @@
  * position of the log from which they came, so that each entry of the log is stored once, whenever
  * the process dies. Queries choose files by time, or by a filter of trace ids, and the oldest files
  * are dropped. One thread appends and commits. Queries are for all threads at the same time, and
- * see what was committed. A query that takes longer than its time fails with -ETIMEDOUT, and the
- * cause says what to do.
+ * see what was committed; the files that a query asks stay until it ends. A query that takes longer
+ * than its time fails with -ETIMEDOUT, and the cause says what to do.
  *
  *   spans-000001.duckdb, ...  the files, by their age
  *   spans.duckdb              the only file of versions up to 3: the oldest one
  *
- * The tables of schema version 5; texts in JSON are described in span_text.h:
+ * The tables of schema version 6; texts in JSON are described in span_text.h:
  *
  *   spans         trace, span, parent, begin_ns, duration_ns, service, name, kind, status,
  *                 attributes, resource, scope, rest, version, and user_ns, ... of the split
@@ -22,12 +22,14 @@
  *   operations    service, name, kind, id: once each, for lists and sums
  *   sums, sums_fresh, sums_minutes
  *                 see span_sums.h
+ *   newer         trace, span, version: of a span of which a lower version is in the file, too
  *   filter        words: of the ids of traces, in a complete file (trace_filter.h)
  *   progress      one row: version of the schema, position of the log, created_ns, least_ns and
  *                 greatest_ns of the begins of spans, and the number of spans
  *
  * A file of version 2 gets the tables and columns that it lacks when it is opened. Its spans are in
- * no sums.
+ * no sums. An older file of version 5 is read as it is; spans go on into the newest one after it
+ * was brought to this version.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -75,8 +77,9 @@ uint64_t store_position(const struct store *s);
  * Appends spans, which become visible and durable with the next commit. A span that repeats one of
  * the last 15 minutes is passed over. One with the attribute `fathom.version` (an integer above 0)
  * replaces the span with the same ids and a lower version: answers show the highest, and sums count
- * one. One whose attribute `fathom.kind` is "context" tells of a span that somebody else sends: it
- * is found with its trace, and is no operation and no parent; its split is summed up with the span
+ * one. A search may still find a trace by a lower version that came more than 15 minutes before.
+ * One whose attribute `fathom.kind` is "context" tells of a span that somebody else sends: it is
+ * found with its trace, and is no operation and no parent; its split is summed up with the span
  * that was received.
  */
 int store_append(struct store *s, const struct received_batch *batch, struct error *e);

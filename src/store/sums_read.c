@@ -177,7 +177,7 @@ static int file_ask(struct summing *summing, const struct asking *a, const struc
 							  : "FROM sums UNION ALL FROM sums_fresh");
 	statement_add(&s, ") JOIN operations ON operation = id WHERE true");
 	conditions_add(&s, q);
-	err = err ? err : statement_run(&a->store->db, a->connection, &s, &taker, e);
+	err = err ? err : statement_ask(&a->store->db, a->connection, &s, &taker, e);
 	statement_free(&s);
 	return err;
 }
@@ -186,14 +186,14 @@ static int rows_ask(struct store *s, struct summing *summing, struct error *e)
 {
 	const struct store_sums_query *q = summing->query;
 	struct asking asking;
-	int err = asking_begin(&asking, s, e);
+	/* the range is rounded out by up to a minute */
+	const struct asked asked = {
+		.from_ns = q->from_ns, .to_ns = q->to_ns, .around_ns = SUMS_MINUTE_NS};
+	int err = asking_begin_for(&asking, s, &asked, e);
 
 	summing->asking = &asking;
-	for (size_t i = 0; i < s->files.count && !err; i++) {
-		/* the range is rounded out by up to a minute */
-		if (store_file_is_in(&s->files.data[i], q->from_ns, q->to_ns, SUMS_MINUTE_NS))
-			err = file_ask(summing, &asking, &s->files.data[i], e);
-	}
+	for (size_t i = 0; i < asking.files.count && !err; i++)
+		err = file_ask(summing, &asking, asking.files.data[i], e);
 	return asking_end(&asking, err, e);
 }
 

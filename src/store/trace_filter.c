@@ -60,6 +60,20 @@ bool trace_filter_may_have(const struct trace_filter *f, struct trace_id trace)
 	return true;
 }
 
+int trace_filter_copy(struct trace_filter *to, const struct trace_filter *from)
+{
+	struct trace_filter copy = *from;
+
+	if (from->words) {
+		copy.words = malloc(words_of(from->bits) * sizeof(*copy.words));
+		if (!copy.words)
+			return -ENOMEM;
+		memcpy(copy.words, from->words, words_of(from->bits) * sizeof(*copy.words));
+	}
+	*to = copy;
+	return 0;
+}
+
 void trace_filter_fold(struct trace_filter *f)
 {
 	uint64_t *less;

@@ -28,6 +28,9 @@ void trace_filter_add(struct trace_filter *f, struct trace_id trace);
 /* False: the file does not have the trace. A filter that is all zero says true. */
 bool trace_filter_may_have(const struct trace_filter *f, struct trace_id trace);
 
+/* Fills an empty filter with a copy. 0 or -ENOMEM. */
+int trace_filter_copy(struct trace_filter *to, const struct trace_filter *from);
+
 /* Halves the filter as long as it has enough bits. */
 void trace_filter_fold(struct trace_filter *f);
 

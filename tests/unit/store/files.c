@@ -343,4 +343,147 @@ TEST(queries_are_answered_while_files_come_and_go)
 	close_filled(asker.store);
 }
 
+static int count_take(void *arg, const struct row *row)
+{
+	*(uint64_t *)arg += row_number(row, 0);
+	return 0;
+}
+
+/* The spans that a query sees in the files that it asks. */
+static uint64_t asked_spans(struct asking *a)
+{
+	uint64_t spans = 0;
+	const struct row_taker taker = {count_take, &spans, 1};
+
+	for (size_t i = 0; i < a->files.count; i++) {
+		CHECK_EQ(store_file_use(a->files.data[i], &a->store->db, a->connection, NULL), 0);
+		CHECK_EQ(sql_run(&a->store->db, a->connection,
+				 "SELECT count(*)::UBIGINT FROM spans", &taker, NULL),
+			 0);
+	}
+	return spans;
+}
+
+static size_t files_on_disk(void)
+{
+	DIR *dir = opendir(dir_name);
+	struct dirent *entry;
+	size_t count = 0;
+
+	while ((entry = readdir(dir)))
+		count += strstr(entry->d_name, ".duckdb") && !strstr(entry->d_name, ".wal");
+	closedir(dir);
+	return count;
+}
+
+TEST(files_come_and_go_while_a_query_asks)
+{
+	struct store *s = open_filled();
+	struct asking asking;
+
+	CHECK_EQ(asking_begin(&asking, s, NULL), 0);
+	CHECK_EQ(asking.files.count, 11);
+	CHECK_EQ(asked_spans(&asking), 100);
+	s->options.keep_ns = 1;
+	s->retain_ns = 0;
+	for (uint64_t i = 201; i <= 210; i++) {
+		struct received_span span = make(i, 1, "a");
+
+		append(s, &span, 1);
+	}
+	commit(s, 210); /* the next file begins, and all before it are dropped */
+	CHECK_EQ(counts(s).files, 1);
+	CHECK_EQ(found(s, 1), 0);
+	CHECK_EQ(asked_spans(&asking), 110);
+	CHECK_EQ(files_on_disk(), 12);
+	CHECK_EQ(asking_end(&asking, 0, NULL), 0);
+	retain(s);
+	CHECK_EQ(files_on_disk(), 1);
+	close_filled(s);
+}
+
+TEST(a_file_that_ended_is_opened_for_reading_alone)
+{
+	struct store *s = open_filled();
+
+	s->retain_ns = 0;
+	retain(s);
+	for (size_t i = 0; i < 11; i++)
+		CHECK_EQ(s->files.data[i]->is_written, i == 10);
+	filled_check(s);
+	close_filled(s);
+}
+
+static size_t found_by_name(struct store *s, const char *name)
+{
+	const struct store_query query = {.operation = name, .kind = -1, .limit = 5};
+	struct store_ids ids = {0};
+	size_t count;
+
+	CHECK_EQ(store_search(s, &query, &ids, NULL), 0);
+	count = ids.count;
+	vec_free(&ids);
+	return count;
+}
+
+static struct received_span version_make(const char *name, const struct attribute *version)
+{
+	struct received_span span = make(1, 1, name);
+
+	span.attributes = (struct received_list){version, 1, 0};
+	return span;
+}
+
+/* Turns the first file into one of version 5. */
+static void file_age(void)
+{
+	struct database db;
+	duckdb_connection connection;
+
+	CHECK_EQ(database_open(store_path(), NULL, &db, NULL), 0);
+	CHECK_EQ(database_connect(&db, &connection, NULL), 0);
+	CHECK_EQ(sql_run(&db, connection, "DROP TABLE newer; UPDATE progress SET version = 5", NULL,
+			 NULL),
+		 0);
+	db.api.disconnect(&connection);
+	database_close(&db);
+}
+
+TEST(a_search_finds_the_highest_version_also_in_older_files)
+{
+	static const struct attribute versions[] = {
+		{.key = "fathom.version", .type = VALUE_INTEGER, .integer = 1},
+		{.key = "fathom.version", .type = VALUE_INTEGER, .integer = 2}};
+	struct received_span first = version_make("first", versions);
+	struct received_span second = version_make("second", versions + 1);
+	struct received_span other = make(2, 1, "other");
+	struct store *s = open_empty();
+
+	append(s, &first, 1);
+	commit(s, 1);
+	CHECK_EQ(found_by_name(s, "first"), 1);
+	append(s, &second, 1);
+	commit(s, 2);
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(found_by_name(s, "first"), 0);
+		CHECK_EQ(found_by_name(s, "second"), 1);
+		CHECK_EQ(found(s, 1), 1);
+		store_close(s);
+		if (i == 0)
+			file_age(); /* the newest one: it is brought to this version */
+		if (i == 1)
+			store_options.spans_max = 1;
+		s = reopen();
+		if (i == 1) {
+			append(s, &other, 1);
+			commit(s, 3); /* the file ends */
+			store_close(s);
+			file_age(); /* it is read as it is */
+			s = reopen();
+			CHECK_EQ(s->files.data[0]->version, 5);
+		}
+	}
+	close_filled(s);
+}
+
 TEST_MAIN()

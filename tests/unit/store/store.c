@@ -545,7 +545,7 @@ TEST(a_store_of_a_newer_version_is_refused)
 	store_close(s);
 	CHECK_EQ(database_open(store_path(), NULL, &db, NULL), 0);
 	CHECK_EQ(database_connect(&db, &connection, NULL), 0);
-	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 6", NULL, &e), 0);
+	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 1000", NULL, &e), 0);
 	db.api.disconnect(&connection);
 	database_close(&db);
 	CHECK_EQ(store_open(&store_options, &s, &e), -EPROTONOSUPPORT);
@@ -667,6 +667,49 @@ TEST(a_search_without_time_says_that_it_is_partial)
 	CHECK_EQ(marks.count, 0);
 	vec_free(&marks);
 	time_set(0);
+	drop(s);
+}
+
+/* More than a search looks at first. */
+TEST(a_trace_behind_many_spans_of_another_is_found)
+{
+	struct store *s = open_empty();
+	struct received_span *spans = calloc(6001, sizeof(*spans));
+	const struct store_query query = {.kind = -1, .limit = 2};
+	struct store_ids ids = {0};
+
+	for (uint64_t i = 0; i < 6000; i++)
+		spans[i] = make(2, i + 1, "a");
+	spans[6000] = make(1, 1, "a");
+	append(s, spans, 6001);
+	commit(s, 1);
+	CHECK_EQ(store_search(s, &query, &ids, NULL), 0);
+	CHECK_EQ(ids.count, 2);
+	CHECK_EQ(ids.data[0].low, 2);
+	CHECK_EQ(ids.data[1].low, 1);
+	vec_free(&ids);
+	free(spans);
+	drop(s);
+}
+
+TEST(quotes_and_question_marks_are_no_sql)
+{
+	struct store *s = open_empty();
+	struct received_span span = make(1, 1, "it's ? 'so'");
+
+	append(s, &span, 1);
+	commit(s, 1);
+	for (int i = 0; i < 2; i++) {
+		const struct store_query query = {.service = "shop",
+						  .operation = i ? "it's ?" : span.name,
+						  .kind = -1,
+						  .limit = 2};
+		struct store_ids ids = {0};
+
+		CHECK_EQ(store_search(s, &query, &ids, NULL), 0);
+		CHECK_EQ(ids.count, i ? 0 : 1);
+		vec_free(&ids);
+	}
 	drop(s);
 }
 
