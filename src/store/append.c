@@ -7,20 +7,75 @@
 #include "store/columns.h"
 #include "store/span_text.h"
 
-#define COLUMNS (COLUMN_FIRST_PART + SPLIT_PARTS_COUNT)
 #define C(name, sql, type) [COLUMN_##name] = type,
-static const int types[COLUMNS] = {[COLUMN_FIRST_PART... COLUMNS - 1] = DUCKDB_UBIGINT,
-				   SPAN_COLUMNS(C, C)};
+static const int types[COLUMNS_OF_SPANS] = {
+	[COLUMN_FIRST_PART... COLUMN_FIRST_TYPED - 1] = DUCKDB_UBIGINT,
+	[COLUMN_FIRST_TYPED... COLUMN_FIRST_TYPED + TYPED_TEXTS - 1] = DUCKDB_VARCHAR,
+	[COLUMN_FIRST_TYPED + TYPED_TEXTS... COLUMNS_OF_SPANS - 1] = DUCKDB_UBIGINT,
+	SPAN_COLUMNS(C, C)};
 #undef C
-static const struct table spans = {"spans", types, COLUMNS};
+static const struct table spans = {"spans", types, COLUMNS_OF_SPANS};
 static const struct table kernel = {"kernel", types, COLUMN_FIRST_PART};
 
-int appending_begin(struct appending *a, struct database *db, duckdb_connection connection,
-		    struct error *e)
+int appending_begin(struct appending *a, struct typed *typed, struct database *db,
+		    duckdb_connection connection, struct error *e)
 {
 	int err = filler_begin(&a->filler, db, connection, &spans, e);
 
+	a->typed = typed;
 	return err ? err : filler_begin(&a->kernel, db, connection, &kernel, e);
+}
+
+/* Sets the columns of attributes that have one, and leaves the others in `rest`. */
+static int typed_set(struct appending *a, const struct received_list *list)
+{
+	struct filler *r = &a->filler;
+	uint32_t is_set = 0;
+	int err = 0;
+
+	a->rest.count = 0;
+	for (size_t i = 0; i < list->count && !err; i++) {
+		const struct attribute *one = &list->data[i];
+		int place = typed_place(a->typed, &a->learning, one, i);
+		unsigned int column = COLUMN_FIRST_TYPED + (unsigned int)place;
+
+		if (place < 0 || is_set & 1u << place) {
+			err = vec_push(&a->rest, *one);
+			continue;
+		}
+		is_set |= 1u << place;
+		if (one->type == VALUE_STRING)
+			filler_text(r, column, one->string, strlen(one->string));
+		else
+			filler_number(r, column, (uint64_t)one->integer + 1);
+	}
+	for (unsigned int i = 0; i < TYPED_PLACES; i++) {
+		if (is_set & 1u << i)
+			continue;
+		if (i < TYPED_TEXTS)
+			filler_empty(r, COLUMN_FIRST_TYPED + i);
+		else
+			filler_number(r, COLUMN_FIRST_TYPED + i, 0);
+	}
+	return err;
+}
+
+static int attributes_set(struct appending *a, const struct received_span *span,
+			  const struct told *told)
+{
+	struct received_list list = span->attributes;
+	int err = 0;
+
+	if (!told->kernel) {
+		err = typed_set(a, &span->attributes);
+		list.data = a->rest.data;
+		list.count = a->rest.count;
+	}
+	err = err ? err : attributes_text(&a->text, &list);
+	if (!err)
+		filler_text(told->kernel ? &a->kernel : &a->filler, COLUMN_attributes, a->text.data,
+			    a->text.count);
+	return err;
 }
 
 static void plain_set(struct filler *r, const struct received_span *span)
@@ -40,10 +95,8 @@ int appending_add(struct appending *a, const struct received_span *span, const s
 		  struct error *e)
 {
 	struct filler *r = told->kernel ? &a->kernel : &a->filler;
-	int err = attributes_text(&a->text, &span->attributes);
+	int err = attributes_set(a, span, told);
 
-	if (!err)
-		filler_text(r, COLUMN_attributes, a->text.data, a->text.count);
 	err = err ? err : rest_text(&a->text, span);
 	if (err)
 		return error_set(e, err, "cannot store a span");
@@ -79,6 +132,8 @@ void appending_end(struct appending *a)
 {
 	filler_end(&a->filler);
 	filler_end(&a->kernel);
+	typed_learning_free(&a->learning);
+	vec_free(&a->rest);
 	bytes_free(&a->text);
 	*a = (struct appending){0};
 }

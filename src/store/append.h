@@ -5,9 +5,13 @@
 
 #include "store/filler.h"
 #include "store/told.h"
+#include "store/typed.h"
 
 struct appending {
 	struct filler filler, kernel;
+	struct typed *typed; /* the keys of the file */
+	struct typed_learning learning;
+	VEC(struct attribute) rest; /* attributes without a column, of a span */
 	struct bytes text;
 	/* the numbers of the texts of resource and scope, and what they are of */
 	uint64_t resource, scope;
@@ -15,8 +19,9 @@ struct appending {
 	const struct received_scope *scope_of;
 };
 
-int appending_begin(struct appending *a, struct database *db, duckdb_connection connection,
-		    struct error *e);
+/* Into the file that the connection uses, whose keys are `typed`. */
+int appending_begin(struct appending *a, struct typed *typed, struct database *db,
+		    duckdb_connection connection, struct error *e);
 /* Into the table of kernel spans if it is one. The numbers of resource and scope are set. */
 int appending_add(struct appending *a, const struct received_span *span, const struct told *told,
 		  struct error *e);

@@ -20,7 +20,7 @@
 
 #define P(part, value, what) ", " #part "_ns UBIGINT NOT NULL"
 static const char *const schema[] = {
-	"CREATE TABLE IF NOT EXISTS spans(" SPAN_COLUMNS_MADE SPLIT_PARTS(P) ")",
+	"CREATE TABLE IF NOT EXISTS spans(" SPAN_COLUMNS_MADE SPLIT_PARTS(P) TYPED_COLUMNS_MADE ")",
 	"CREATE TABLE IF NOT EXISTS kernel(" SPAN_COLUMNS_MADE ")",
 	"CREATE TABLE IF NOT EXISTS texts(id UBIGINT NOT NULL, text VARCHAR NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS operations(service VARCHAR NOT NULL, name VARCHAR NOT NULL,"
@@ -30,6 +30,7 @@ static const char *const schema[] = {
 	SUMS_TABLE("sums_minutes"),
 	"CREATE TABLE IF NOT EXISTS newer(trace UHUGEINT NOT NULL, span UBIGINT NOT NULL,"
 	" version UBIGINT NOT NULL)",
+	"CREATE TABLE IF NOT EXISTS typed(place UBIGINT NOT NULL, key VARCHAR NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS filter(words BLOB NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS progress(version UBIGINT NOT NULL, position UBIGINT NOT NULL,"
 	" created_ns UBIGINT, least_ns UBIGINT, greatest_ns UBIGINT, spans UBIGINT)",
@@ -51,11 +52,17 @@ static const char *const from_3[] = {
 	" greatest_ns = (SELECT coalesce(max(begin_ns), 0) FROM spans),"
 	" spans = (SELECT count(*) FROM spans)",
 };
+#define TEXT(name) "ALTER TABLE spans ADD COLUMN " #name " VARCHAR DEFAULT ''",
+#define NUMBER(name) "ALTER TABLE spans ADD COLUMN " #name " UBIGINT DEFAULT 0",
 static const char *const from_5[] = {
-	"INSERT INTO newer SELECT trace, span, max(version) FROM spans WHERE version > 0"
-	" GROUP BY trace, span HAVING count(*) > 1",
+	TYPED_TEXT_COLUMNS(TEXT)
+		TYPED_NUMBER_COLUMNS(NUMBER) "INSERT INTO newer SELECT trace, span, max(version) "
+					     "FROM spans WHERE version > 0"
+					     " GROUP BY trace, span HAVING count(*) > 1",
 	"UPDATE progress SET version = " SCHEMA_TEXT,
 };
+#undef TEXT
+#undef NUMBER
 
 struct store_file *store_file_new(const char *dir, uint64_t number)
 {
@@ -152,12 +159,14 @@ static int progress_read(struct store_file *f, struct database *db, duckdb_conne
 			 struct error *e)
 {
 	const struct row_taker taker = {progress_take, f, 8};
+	int err = sql_run(db, connection,
+			  "SELECT position, created_ns, least_ns, greatest_ns, spans,"
+			  " (SELECT count(*)::UBIGINT FROM filter),"
+			  " (SELECT count(*)::UBIGINT FROM kernel), version FROM progress",
+			  &taker, e);
 
-	return sql_run(db, connection,
-		       "SELECT position, created_ns, least_ns, greatest_ns, spans,"
-		       " (SELECT count(*)::UBIGINT FROM filter),"
-		       " (SELECT count(*)::UBIGINT FROM kernel), version FROM progress",
-		       &taker, e);
+	return err || f->version < FILE_VERSION_TYPED ? err
+						      : typed_load(&f->typed, db, connection, e);
 }
 
 static int row_make(uint64_t position, struct database *db, duckdb_connection connection,

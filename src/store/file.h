@@ -10,6 +10,9 @@
 
 #include "store/database.h"
 #include "store/trace_filter.h"
+#include "store/typed.h"
+
+#define FILE_VERSION_TYPED 6 /* from which on files have the tables `typed` and `newer` */
 
 struct store_file {
 	uint64_t number; /* they grow; 0: spans.duckdb of an older version */
@@ -28,6 +31,7 @@ struct store_file {
 	uint64_t spans;
 	uint64_t kernel; /* kernel spans */
 	struct trace_filter filter;
+	struct typed typed; /* the attributes that have columns */
 };
 
 /* By their numbers. */

@@ -6,12 +6,23 @@
 #define CHUNK_ROWS 2048 /* DuckDB's size of a vector */
 /* DuckDB's limit of memory does not count the texts of a chunk. */
 #define CHUNK_BYTES_MAX ((size_t)8 << 20)
-#define COLUMNS_MAX 40
+
+static duckdb_vector vector_of(struct filler *r, unsigned int column)
+{
+	return r->db->api.data_chunk_get_vector(r->chunk, column);
+}
+
+/* They may move when the chunk is used again. */
+static void columns_find(struct filler *r)
+{
+	for (unsigned int i = 0; i < r->table->columns; i++)
+		r->columns[i] = r->db->api.vector_get_data(vector_of(r, i));
+}
 
 int filler_begin(struct filler *r, struct database *db, duckdb_connection connection,
 		 const struct table *table, struct error *e)
 {
-	duckdb_type types[COLUMNS_MAX];
+	duckdb_type types[FILLER_COLUMNS_MAX];
 
 	for (unsigned int i = 0; i < table->columns; i++)
 		types[i] = db->api.create_logical_type(table->types[i]);
@@ -19,6 +30,7 @@ int filler_begin(struct filler *r, struct database *db, duckdb_connection connec
 	r->chunk = db->api.create_data_chunk(types, table->columns);
 	for (unsigned int i = 0; i < table->columns; i++)
 		db->api.destroy_logical_type(&types[i]);
+	columns_find(r);
 	if (db->api.appender_create(connection, NULL, table->name, &r->appender))
 		return error_say(e, EIO, "DuckDB: %s", db->api.appender_error(r->appender));
 	return 0;
@@ -32,29 +44,29 @@ static int chunk_append(struct filler *r, struct error *e)
 	if (r->db->api.append_data_chunk(r->appender, r->chunk))
 		return error_say(e, EIO, "DuckDB: %s", r->db->api.appender_error(r->appender));
 	r->db->api.data_chunk_reset(r->chunk);
+	columns_find(r);
 	r->count = r->chunk_bytes = 0;
 	return 0;
 }
 
-static duckdb_vector vector_of(struct filler *r, unsigned int column)
-{
-	return r->db->api.data_chunk_get_vector(r->chunk, column);
-}
-
 void filler_number(struct filler *r, unsigned int column, uint64_t value)
 {
-	((uint64_t *)r->db->api.vector_get_data(vector_of(r, column)))[r->count] = value;
+	((uint64_t *)r->columns[column])[r->count] = value;
 }
 
 void filler_small(struct filler *r, unsigned int column, uint8_t value)
 {
-	((uint8_t *)r->db->api.vector_get_data(vector_of(r, column)))[r->count] = value;
+	((uint8_t *)r->columns[column])[r->count] = value;
 }
 
 void filler_id(struct filler *r, unsigned int column, struct trace_id id)
 {
-	((struct duckdb_id *)r->db->api.vector_get_data(vector_of(r, column)))[r->count] =
-		(struct duckdb_id){id.low, id.high};
+	((struct duckdb_id *)r->columns[column])[r->count] = (struct duckdb_id){id.low, id.high};
+}
+
+void filler_empty(struct filler *r, unsigned int column)
+{
+	((struct duckdb_text *)r->columns[column])[r->count] = (struct duckdb_text){0};
 }
 
 void filler_text(struct filler *r, unsigned int column, const void *text, size_t bytes)

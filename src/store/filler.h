@@ -5,6 +5,8 @@
 
 #include "store/database.h"
 
+#define FILLER_COLUMNS_MAX 64
+
 struct table {
 	const char *name;
 	const int *types; /* of the columns, as duckdb.h numbers them */
@@ -17,9 +19,10 @@ struct filler {
 	const struct table *table;
 	duckdb_appender appender;
 	duckdb_chunk chunk;
-	duckdb_count count; /* in the chunk */
-	size_t chunk_bytes; /* of its texts */
-	size_t bytes;	    /* of the texts of all rows since filler_begin() */
+	void *columns[FILLER_COLUMNS_MAX]; /* the values of the chunk */
+	duckdb_count count;		   /* in the chunk */
+	size_t chunk_bytes;		   /* of its texts */
+	size_t bytes;			   /* of the texts of all rows since filler_begin() */
 };
 
 /* Appends to the table of that name in the connection's database. */
@@ -31,6 +34,8 @@ void filler_number(struct filler *r, unsigned int column, uint64_t value);
 void filler_small(struct filler *r, unsigned int column, uint8_t value);
 void filler_id(struct filler *r, unsigned int column, struct trace_id id);
 void filler_text(struct filler *r, unsigned int column, const void *text, size_t bytes);
+
+void filler_empty(struct filler *r, unsigned int column); /* an empty text */
 
 /* Ends a row. */
 int filler_next(struct filler *r, struct error *e);

@@ -18,7 +18,9 @@ struct shared {
 };
 
 struct finding {
-	bool kernel; /* looks for kernel spans */
+	bool kernel;			/* looks for kernel spans */
+	const struct typed *typed;	/* of the file; NULL: it has no columns for attributes */
+	const char *keys[TYPED_PLACES]; /* copies of its keys */
 	struct pool *pool;
 	const struct asking *asking;
 	struct received_batch *out;
@@ -151,6 +153,67 @@ static int place_find(struct finding *f, const struct row *row, const struct rec
 	return err ? err : 1;
 }
 
+/* The key of a column, which is copied once for each file. */
+static const char *key_of(struct finding *f, unsigned int place)
+{
+	const char *key = f->typed->keys[place];
+
+	if (!f->keys[place])
+		f->keys[place] = text_keep(f->pool, (struct stored_text){key, strlen(key)});
+	return f->keys[place];
+}
+
+/* The attribute in a column. 1; 0: there is none; or -ENOMEM. */
+static int typed_take(struct finding *f, const struct row *row, unsigned int place,
+		      struct attribute *out)
+{
+	unsigned int column = COLUMN_FIRST_PART + place;
+	struct stored_text text;
+
+	if (place >= TYPED_TEXTS) {
+		uint64_t number = row_number(row, column);
+
+		*out = (struct attribute){.type = VALUE_INTEGER, .integer = (int64_t)number - 1};
+		if (!number)
+			return 0;
+	} else {
+		text = row_stored(row, column);
+		if (!text.bytes)
+			return 0;
+		*out = (struct attribute){.type = VALUE_STRING, .string = text_keep(f->pool, text)};
+		if (!out->string)
+			return -ENOMEM;
+	}
+	out->key = key_of(f, place);
+	return out->key ? 1 : -ENOMEM;
+}
+
+/* Puts the attributes in columns before those in text. */
+static int attributes_join(struct finding *f, const struct row *row, struct received_list *list)
+{
+	struct attribute typed[TYPED_PLACES], *all;
+	size_t count = 0;
+
+	for (unsigned int place = 0; place < TYPED_PLACES && f->typed; place++) {
+		int got = typed_take(f, row, place, &typed[count]);
+
+		if (got < 0)
+			return got;
+		count += (size_t)got;
+	}
+	if (!count)
+		return 0;
+	all = pool_alloc(f->pool, count + list->count, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	memcpy(all, typed, count * sizeof(*all));
+	if (list->count)
+		memcpy(all + count, list->data, list->count * sizeof(*all));
+	list->data = all;
+	list->count += count;
+	return 0;
+}
+
 static int span_take(void *arg, const struct row *row)
 {
 	struct finding *f = arg;
@@ -172,6 +235,7 @@ static int span_take(void *arg, const struct row *row)
 	err = err ? err
 		  : attributes_text_read(row_stored(row, COLUMN_attributes), f->pool,
 					 &span.attributes);
+	err = err ? err : attributes_join(f, row, &span.attributes);
 	err = err ? err : rest_text_read(row_stored(row, COLUMN_rest), f->pool, &span);
 	if (!err)
 		f->out->data[seen->place] = span;
@@ -224,11 +288,13 @@ static int texts_find(struct finding *f, const struct asking *a, struct error *e
 static int spans_find(struct finding *f, const struct asking *a, const struct store_ids *ids,
 		      struct error *e)
 {
-	const struct row_taker taker = {span_take, f, COLUMN_FIRST_PART};
+	const struct row_taker taker = {span_take, f,
+					COLUMN_FIRST_PART + (f->typed ? TYPED_PLACES : 0)};
 	struct statement s = {0};
 	int err;
 
-	statement_add(&s, "SELECT " SPAN_COLUMN_NAMES " FROM ");
+	statement_add(&s, f->typed ? "SELECT " SPAN_COLUMN_NAMES TYPED_COLUMN_NAMES " FROM "
+				   : "SELECT " SPAN_COLUMN_NAMES " FROM ");
 	statement_add(&s, table_of(f));
 	statement_add(&s, " WHERE trace IN (");
 	ids_add(&s, ids);
@@ -279,6 +345,8 @@ static int file_find(struct finding *f, const struct asking *a, const struct sto
 	int err = store_file_use(file, &a->store->db, a->connection, e);
 
 	shared_forget(f);
+	memset(f->keys, 0, sizeof(f->keys));
+	f->typed = !f->kernel && file->version >= FILE_VERSION_TYPED ? &file->typed : NULL;
 	/* a span is stored together with its texts, or after them */
 	err = err ? err : spans_find(f, a, ids, e);
 	return err ? err : texts_find(f, a, e);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A search as a value becomes SQL. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -126,7 +129,43 @@ static int field_condition(struct statement *s, const struct attribute *tag, str
 	return err;
 }
 
-static int tag_condition(struct statement *s, const struct attribute *tag, struct pool *pool)
+static void column_add(struct statement *s, int place, const char *what)
+{
+	statement_add(s, " OR ");
+	statement_add(s, typed_column(place));
+	statement_add(s, what);
+}
+
+/* The integer that a text is, as a column may have it; false: it is none. */
+static bool integer_parse(const char *text, uint64_t *number)
+{
+	char again[24];
+
+	*number = strtoull(text, NULL, 10);
+	snprintf(again, sizeof(again), "%" PRIu64, *number);
+	return *number < INT64_MAX && strcmp(text, again) == 0;
+}
+
+/* A tag that has a column in the file. */
+static void column_condition(struct statement *s, const struct typed *typed,
+			     const struct attribute *tag)
+{
+	int text = typed_find(typed, tag->key, true), number = typed_find(typed, tag->key, false);
+	uint64_t value = (uint64_t)tag->integer;
+
+	if (tag->type == VALUE_STRING && text >= 0 && *tag->string) {
+		column_add(s, text, " = ?");
+		statement_bind_text(s, tag->string, strlen(tag->string));
+	}
+	if (number < 0 || !(tag->type == VALUE_INTEGER ||
+			    (tag->type == VALUE_STRING && integer_parse(tag->string, &value))))
+		return;
+	column_add(s, number, " = ?");
+	statement_bind_number(s, value + 1);
+}
+
+static int tag_condition(struct statement *s, const struct typed *typed,
+			 const struct attribute *tag, struct pool *pool)
 {
 	size_t bytes;
 	const char *pair = pair_text(tag, pool, &bytes);
@@ -135,6 +174,7 @@ static int tag_condition(struct statement *s, const struct attribute *tag, struc
 	if (!pair)
 		return -ENOMEM;
 	statement_add(s, "false");
+	column_condition(s, typed, tag);
 	err = field_condition(s, tag, pool);
 	if (err)
 		return err;
@@ -159,8 +199,10 @@ static int tag_condition(struct statement *s, const struct attribute *tag, struc
 }
 
 /* A key of an attribute, or the name of an event. */
-static int mark_condition(struct statement *s, const char *mark, struct pool *pool)
+static int mark_condition(struct statement *s, const struct typed *typed, const char *mark,
+			  struct pool *pool)
 {
+	int text = typed_find(typed, mark, true), number = typed_find(typed, mark, false);
 	const struct attribute key = {.key = mark, .type = VALUE_STRING, .string = ""};
 	const struct attribute name = {.key = "name", .type = VALUE_STRING, .string = mark};
 	size_t key_bytes, name_bytes;
@@ -172,11 +214,17 @@ static int mark_condition(struct statement *s, const char *mark, struct pool *po
 	statement_add(s, "contains(attributes, ?) OR contains(rest, ?)");
 	statement_bind_text(s, key_text, key_bytes - 2); /* without its value */
 	statement_bind_text(s, name_text, name_bytes);
+	if (text >= 0)
+		column_add(s, text, " <> ''");
+	if (number >= 0)
+		column_add(s, number, " <> 0");
 	return 0;
 }
 
-static int remote_condition(struct statement *s, const char *remote, struct pool *pool)
+static int remote_condition(struct statement *s, const struct typed *typed, const char *remote,
+			    struct pool *pool)
 {
+	int place = typed_find(typed, "peer.service", true);
 	const struct attribute tag = {
 		.key = "peer.service", .type = VALUE_STRING, .string = remote};
 	size_t bytes;
@@ -186,6 +234,12 @@ static int remote_condition(struct statement *s, const char *remote, struct pool
 		return -ENOMEM;
 	statement_add(s, "contains(lower(attributes), lower(?))");
 	statement_bind_text(s, text, bytes);
+	if (place < 0)
+		return 0;
+	statement_add(s, " OR lower(");
+	statement_add(s, typed_column(place));
+	statement_add(s, ") = lower(?)");
+	statement_bind_text(s, remote, strlen(remote));
 	return 0;
 }
 
@@ -197,7 +251,8 @@ static void duration_condition(struct statement *s, const struct store_query *q)
 }
 
 /* The conditions that a span meets, or, if the search is loose, some span for each of them. */
-static int conditions_build(struct statement *s, const struct store_query *q, struct pool *pool)
+static int conditions_build(struct statement *s, const struct store_query *q,
+			    const struct typed *typed, struct pool *pool)
 {
 	const char *begin = q->is_loose ? " AND bool_or(" : " AND (";
 	int err = 0;
@@ -222,17 +277,17 @@ static int conditions_build(struct statement *s, const struct store_query *q, st
 	statement_add(s, ")");
 	if (q->remote) {
 		statement_add(s, begin);
-		err = remote_condition(s, q->remote, pool);
+		err = remote_condition(s, typed, q->remote, pool);
 		statement_add(s, ")");
 	}
 	for (size_t i = 0; i < q->tags_count && !err; i++) {
 		statement_add(s, begin);
-		err = tag_condition(s, &q->tags[i], pool);
+		err = tag_condition(s, typed, &q->tags[i], pool);
 		statement_add(s, ")");
 	}
 	for (size_t i = 0; i < q->marks_count && !err; i++) {
 		statement_add(s, begin);
-		err = mark_condition(s, q->marks[i], pool);
+		err = mark_condition(s, typed, q->marks[i], pool);
 		statement_add(s, ")");
 	}
 	return err;
@@ -290,7 +345,6 @@ static void after_add(struct statement *s, const struct store_mark *after)
 	" (SELECT trace, span, version, true AS versioned FROM " of ") n"                          \
 	" ON s.trace = n.trace AND s.span = n.span AND (s.version > 0) = n.versioned"              \
 	" AND s.version < n.version)"
-#define VERSION_NEWER 6
 
 bool search_has_first(const struct store_query *q)
 {
@@ -307,8 +361,8 @@ static int found_build(struct statement *s, const struct store_query *q, const s
 	statement_add(s, q->is_loose ? "max(" : "(");
 	key_add(s, q);
 	statement_add(s, ") AS value FROM ");
-	statement_add(s, f->version < VERSION_NEWER ? NEWEST("spans WHERE version > 0")
-						    : NEWEST("newer"));
+	statement_add(s, f->version < FILE_VERSION_TYPED ? NEWEST("spans WHERE version > 0")
+							 : NEWEST("newer"));
 	statement_add(s, " WHERE true");
 	text_condition(s, q->is_loose ? " AND lower(service) = lower(?)" : " AND service = ?",
 		       q->service);
@@ -316,7 +370,7 @@ static int found_build(struct statement *s, const struct store_query *q, const s
 	number_condition(s, " AND begin_ns <= ?", q->begin_to_ns);
 	if (q->is_loose)
 		statement_add(s, " GROUP BY trace HAVING true");
-	err = conditions_build(s, q, pool);
+	err = conditions_build(s, q, &f->typed, pool);
 	causes_build(s, q);
 	return err;
 }

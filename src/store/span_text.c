@@ -51,10 +51,20 @@ static void list_put(struct json *j, const struct received_list *list)
 		attributes_write_exact(j, "attributes", list->data, list->count);
 }
 
+/* Most spans have none of it. */
+static int nothing_put(struct bytes *to)
+{
+	to->count = 0;
+	bytes_put(to, "{}", 2);
+	return to->failed ? -ENOMEM : 0;
+}
+
 int attributes_text(struct bytes *to, const struct received_list *list)
 {
 	struct json j;
 
+	if (!list->count)
+		return nothing_put(to);
 	text_begin(&j, to);
 	attributes_write_exact(&j, NULL, list->data, list->count);
 	return text_end(&j, to);
@@ -118,10 +128,19 @@ static void links_put(struct json *j, const struct received_span *span)
 	json_array_end(j);
 }
 
+static bool has_rest(const struct received_span *span)
+{
+	return *span->trace_state || *span->status_text || span->shared || span->flags ||
+	       span->end_ns < span->begin_ns || span->attributes.dropped || span->events_count ||
+	       span->events_dropped || span->links_count || span->links_dropped;
+}
+
 int rest_text(struct bytes *to, const struct received_span *span)
 {
 	struct json j;
 
+	if (!has_rest(span))
+		return nothing_put(to);
 	text_begin(&j, to);
 	json_object_begin(&j, NULL);
 	string_put(&j, "trace_state", span->trace_state);

@@ -12,6 +12,7 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "store/columns.h"
 #include "store/internal.h"
 
 #define HEADERS_BYTES 12288 /* of a database, which change with each checkpoint */
@@ -186,7 +187,54 @@ static void files_attach(struct sql_files *files, const struct sql_taker *taker)
 		rmdir(files->copies);
 }
 
-/* Adds the same query over each file; "@" stands for the name of the file. */
+/* An attribute in a column as a member of JSON, or nothing. */
+static void member_add(struct statement *s, const struct typed *typed, int place)
+{
+	const char *column = typed_column(place);
+	bool is_text = place < TYPED_TEXTS;
+
+	statement_add(s, is_text ? ", CASE WHEN " : ", CASE ");
+	statement_add(s, column);
+	statement_add(s, is_text ? " <> '' THEN concat(" : " WHEN 0 THEN '' ELSE concat(");
+	statement_add(s, "'\"");
+	for (const char *at = typed->keys[place]; *at; at++) {
+		const char one[] = {*at, '\0'};
+
+		statement_add(s, *at == '\'' ? "''" : one);
+	}
+	statement_add(s, is_text ? "\":\"', " : "\":', ");
+	statement_add(s, column);
+	statement_add(s, is_text ? ", '\"') ELSE '' END" : " - 1) END");
+}
+
+/*
+ * The columns of spans, with the texts of resource and scope, and with all attributes in one text.
+ * Files of older versions have no other columns.
+ */
+static void columns_add(struct statement *s, const struct store_file *f)
+{
+	unsigned int texts = f->typed.texts, numbers = f->typed.numbers;
+
+	statement_add(s, "s.* ");
+	if (f->version >= FILE_VERSION_TYPED)
+		statement_add(s, "EXCLUDE (" TYPED_COLUMNS_LISTED ") ");
+	statement_add(s, "REPLACE (r.text AS resource, c.text AS scope");
+	if (texts || numbers) {
+		statement_add(s, ", concat('{', array_to_string(list_filter(["
+				 "substring(attributes, 2, length(attributes) - 2)");
+		for (unsigned int i = 0; i < texts; i++)
+			member_add(s, &f->typed, (int)i);
+		for (unsigned int i = 0; i < numbers; i++)
+			member_add(s, &f->typed, (int)(TYPED_TEXTS + i));
+		statement_add(s, "], lambda x: x <> ''), ','), '}') AS attributes");
+	}
+	statement_add(s, ")");
+}
+
+/*
+ * Adds the same query over each file; "@" stands for the name of the file, and "#" for the columns
+ * of its spans.
+ */
 static void union_add(struct statement *s, const struct sql_files *files, const char *query)
 {
 	for (size_t i = 0; i < files->files.count; i++) {
@@ -197,7 +245,10 @@ static void union_add(struct statement *s, const struct sql_files *files, const 
 		for (const char *at = query; *at; at++) {
 			const char one[] = {*at, '\0'};
 
-			statement_add(s, *at == '@' ? name : one);
+			if (*at == '#')
+				columns_add(s, files->files.data[i]);
+			else
+				statement_add(s, *at == '@' ? name : one);
 		}
 	}
 }
@@ -238,7 +289,7 @@ static int views_make(struct sql_files *files, struct error *e)
 		"CREATE VIEW spans AS SELECT " IDS ", " BEGIN ", duration_ns, service, name, " KIND
 		", ['unset', 'ok', 'error'][status::INTEGER + 1] AS status, attributes,"
 		" resource, scope, rest, version" SPLIT_PARTS(P) " FROM (",
-		"SELECT s.* REPLACE (r.text AS resource, c.text AS scope) FROM @.spans s"
+		"SELECT # FROM @.spans s"
 		" LEFT JOIN @.texts r ON s.resource = r.id LEFT JOIN @.texts c ON s.scope = c.id",
 		") QUALIFY version = 0 OR row_number() OVER (PARTITION BY trace, span, version > 0"
 		" ORDER BY version DESC) = 1",

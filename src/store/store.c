@@ -37,10 +37,19 @@ static void pending_begin(struct store *s)
 	s->kernel = f->kernel;
 }
 
+/* The file has all keys. */
+static void typed_count(struct store *s)
+{
+	const struct typed *typed = &files_newest(s)->typed;
+
+	s->typed = (struct typed_counts){typed->texts, typed->numbers};
+}
+
 int files_know(struct store *s, struct error *e)
 {
 	int err;
 
+	typed_count(s);
 	__atomic_store_n(&s->position, files_newest(s)->position, __ATOMIC_RELEASE);
 	pending_begin(s);
 	err = texts_load(s, e);
@@ -169,7 +178,7 @@ static int transaction_begin(struct store *s, struct error *e)
 	if (err)
 		return err;
 	s->begun = true;
-	return appending_begin(&s->appending, &s->db, s->writer, e);
+	return appending_begin(&s->appending, &files_newest(s)->typed, &s->db, s->writer, e);
 }
 
 int store_append(struct store *s, const struct received_batch *batch, struct error *e)
@@ -245,6 +254,7 @@ int store_commit(struct store *s, uint64_t position, struct error *e)
 	err = err ? err : calls_append(s, e);
 	err = err ? err : appending_flush(&s->appending, e);
 	err = err ? err : newer_write(s, e);
+	err = err ? err : typed_store(&files_newest(s)->typed, s->typed, &s->db, s->writer, e);
 	err = err ? err : span_sums_write(&s->sums, &s->db, s->writer, e);
 	err = err ? err : store_file_progress_write(&next, &s->db, s->writer, e);
 	err = err ? err : sql_run(&s->db, s->writer, "COMMIT", NULL, e);
@@ -252,6 +262,7 @@ int store_commit(struct store *s, uint64_t position, struct error *e)
 		return err;
 	appending_end(&s->appending);
 	s->newer.count = 0;
+	typed_count(s);
 	span_sums_committed(&s->sums);
 	known_committed(&s->known);
 	s->begun = false;

@@ -16,7 +16,9 @@
  * The tables of schema version 6; texts in JSON are described in span_text.h:
  *
  *   spans         trace, span, parent, begin_ns, duration_ns, service, name, kind, status,
- *                 attributes, resource, scope, rest, version, and user_ns, ... of the split
+ *                 attributes, resource, scope, rest, version, user_ns, ... of the split, and
+ *                 s0, ..., n0, ... of attributes that many spans have (typed.h)
+ *   typed         place, key: of these attributes
  *   kernel        the same of kernel spans, without the split
  *   texts         id, text: of resources and scopes; spans have their numbers
  *   operations    service, name, kind, id: once each, for lists and sums

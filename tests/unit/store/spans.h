@@ -7,7 +7,14 @@
 #include <errno.h>
 
 #include "store/store.h"
+#include "store/typed.h"
 #include "tests/unit/check.h"
+
+/* Takes out of a file what version 6 brought. */
+#define COLUMN_DROP(column) "ALTER TABLE spans DROP COLUMN " #column ";"
+#define WITHOUT_VERSION_6                                                                          \
+	"DROP TABLE newer; DROP TABLE typed;" TYPED_TEXT_COLUMNS(COLUMN_DROP)                      \
+		TYPED_NUMBER_COLUMNS(COLUMN_DROP)
 
 static char dir_name[64];
 static struct pool pool;
