@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/serve_options.h"
-#include "up/place.h"
+#include "up/up.h"
 
 struct serve_own_options {
 	struct serve_command_options serve;
@@ -30,52 +27,32 @@ static int serve_check(void *options, const struct operands *operands, struct er
 	return 0;
 }
 
-/* Runs until a signal. The directory is told as `dir`, and may be reached by another path. */
-static int until_asked(const struct serve_options *options, const char *dir, struct error *e)
+static void ready_print(void *arg, const struct serve_addresses *addresses, const char *user)
 {
-	struct serve_addresses addresses;
-	struct serve *serve = NULL;
-	sigset_t ends;
-	int signal, err;
-
-	/* before the threads start, which inherit the mask */
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ends, NULL);
-	err = serve_open(options, &serve, &addresses, e);
-	if (err)
-		return err;
-	printf("spans are kept in %s\n", dir);
-	serve_addresses_print(&addresses);
+	printf("spans are kept in %s, by the user %s\n", (const char *)arg, user);
+	serve_addresses_print(addresses);
 	fflush(stdout);
-	sigwait(&ends, &signal);
-	sigprocmask(SIG_UNBLOCK, &ends, NULL); /* a second one ends it at once */
-	return serve_close(serve, e);
 }
 
+static void line_print(void *arg, const char *line)
+{
+	fprintf(stderr, "fathom serve: %s\n", line);
+}
+
+/* It is `fathom up` that records nothing. */
 static int serve_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct serve_own_options *o = fields;
-	struct place place = {.dir = -1, .lock = -1};
-	char path[PLACE_PATH_BYTES] = "";
 	struct serve_texts texts;
-	struct serve_options options;
-	const char *dir;
-	int err = serve_options_read(&o->serve, &texts, &options, e);
+	struct up_options options = {
+		.user = o->user, .ready = ready_print, .notice = {.tell = line_print}};
+	int err = serve_options_read(&o->serve, &texts, &options.serve, e);
 
 	if (err)
 		return err;
-	dir = options.dir;
-	err = place_user(&place, o->user, e);
-	err = err ? err : place_open(&place, dir, e);
-	umask(077); /* spans hold what users typed: nobody else reads the files */
-	err = err ? err : place_become(&place, path, e);
-	if (*path)
-		options.dir = path;
-	err = err ? err : until_asked(&options, dir, e);
-	place_close(&place);
-	return err;
+	options.dir = options.serve.dir;
+	options.arg = (void *)options.dir;
+	return up_run(&options, e);
 }
 
 static void serve_release(void *options)
@@ -98,7 +75,10 @@ const struct command command_serve = {
 		"answered\n"
 		"in fathom's API and in those of Jaeger and Zipkin, so that Jaeger's page and "
 		"Grafana\n"
-		"show the spans. Root becomes another user before that, to whom DIR belongs.\n"
+		"show the spans. A process of another user does this for root, to whom DIR "
+		"belongs; if it dies\n"
+		"it is started again. This is 'fathom up --no-capture', and 'fathom status' tells "
+		"how it is.\n"
 		"Ends on Ctrl-C and SIGTERM. ADDRESS is like 127.0.0.1:4318 or [::1]:4318; port 0 "
 		"takes a\n"
 		"free one.",

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "serve/access.h"
 #include "serve/address.h"
 
 static bool is_off(const char *address)
@@ -110,9 +111,14 @@ int serve_addresses_try(const struct serve_options *options, const char **option
 {
 	struct serve_options o = *options;
 	struct serve_addresses addresses;
+	struct access *access = NULL;
 	enum place last = HTTP;
-	int fds[ADDRESSES], err = addresses_open(options, fds, &addresses, &last, e);
+	int fds[ADDRESSES], err = access_open(&options->access, &access, e);
 
+	access_close(access);
+	if (err)
+		return err;
+	err = addresses_open(options, fds, &addresses, &last, e);
 	addresses_close(fds);
 	*option = option_names[last];
 	*address = *address_option(&o, last);

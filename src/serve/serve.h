@@ -104,8 +104,8 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e);
 
 /*
- * Whether all addresses can be listened at. -EADDRINUSE: *address, of the option of that name,
- * cannot; other errors as above. Nothing is left open.
+ * Whether the access makes sense, and all addresses can be listened at. -EADDRINUSE: *address, of
+ * the option of that name, cannot; other errors as above. Nothing is left open.
  */
 int serve_addresses_try(const struct serve_options *options, const char **option,
 			const char **address, struct error *e);

@@ -76,7 +76,7 @@ int part_serve(struct part_context *c, struct error *e)
 	umask(077);
 	options.dir = c->path;
 	options.spans = dup(c->spans);
-	options.more = &more;
+	options.more = c->options->capture ? &more : NULL;
 	/* a port that the kernel chose stays the same */
 	board_addresses(&before, c->board);
 	serve_addresses_keep(&options, &before);

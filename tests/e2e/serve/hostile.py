@@ -44,8 +44,8 @@ def connect(server, which):
 
 
 def memory_mb(server):
-    """The most memory that the server had so far."""
-    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as file:
+    """The most memory that the process that serves had so far."""
+    with open(f"/proc/{server.pids()[-1]}/status", encoding="ascii") as file:
         return int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1)) / 1024
 
 
@@ -262,7 +262,7 @@ def main():
             checks.equal("SIGTERM ends it beside what is left", server.end(signal.SIGTERM), 0)
             server = Server(fathom, folder)
             check_large(server, checks)
-            server.wait("all is stored", lambda: server.get("/api/v1/status")[1]["state"] == "ok")
+            server.wait_stored()
             most = max(most, memory_mb(server))
             checks.equal(f"memory stays under {MEMORY_MB} MB ({most:.0f})", most < MEMORY_MB, True)
             checks.equal("SIGTERM ends it", server.end(signal.SIGTERM), 0)

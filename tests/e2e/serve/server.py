@@ -66,6 +66,17 @@ class Server:
         """The spans of a trace, none if there are none."""
         return self.get(f"/api/v1/traces/{trace}")[1].get("spans", [])
 
+    def wait_stored(self):
+        """Waits until all that is acknowledged can be found."""
+        self.wait("all is stored",
+                  lambda: self.get("/api/v1/status")[1]["store"]["behind_bytes"] == 0)
+
+    def pids(self):
+        """The supervisor and the process that serves."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children",
+                  encoding="ascii") as file:
+            return [self.process.pid, *map(int, file.read().split())]
+
     def wait(self, what, done):
         end = time.monotonic() + PATIENCE
         while not done():

@@ -354,7 +354,7 @@ def main():
                 server = Server(fathom, folder)
                 acknowledged += over_grpc.send_until_killed(server, python, sample_path)
             server = Server(fathom, folder)
-            server.wait("all is stored", lambda: server.get("/api/v1/status")[1]["state"] == "ok")
+            server.wait_stored()
             wrong = {trace: len(server.trace(trace)) for trace in acknowledged}
             checks.equal("each acknowledged span is there, once, after a kill",
                          {t: n for t, n in wrong.items() if n != 2}, {})
