@@ -83,10 +83,10 @@ def used_seconds(pid):
 
 
 def links_of(pid):
-    """The number of programs that a process has attached to the kernel."""
+    """The number of programs that a process and its descendants have attached to the kernel."""
     try:
-        names = os.listdir(f"/proc/{pid}/fd")
-        return sum("bpf_link" in os.readlink(f"/proc/{pid}/fd/{name}") for name in names)
+        return sum("bpf_link" in os.readlink(f"/proc/{each}/fd/{name}")
+                   for each in descendants(pid) for name in os.listdir(f"/proc/{each}/fd"))
     except OSError:  # one was closed meanwhile, or the process has ended
         return 0
 

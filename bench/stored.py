@@ -12,6 +12,7 @@ import threading
 import time
 
 from host import used_seconds
+from http2 import GrpcConnection
 from tell import Goal, figure, say, summary
 
 TRACES, SPANS = 64, 8  # of a request: 512 spans
@@ -49,10 +50,7 @@ class Request:
     def __init__(self, seed):
         self.random = random.Random(seed)
         service = seed % SERVICES
-        resource = b"".join(field(1, text_of(key, value)) for key, value in (
-            ("service.name", f"service-{service}"), ("host.name", "node-7"),
-            ("service.version", "1.4.2"), ("telemetry.sdk.language", "go"),
-            ("deployment.environment", "production")))
+        resource = self.resource(service)
         spans, self.places = b"", []
         for i in range(TRACES * SPANS):
             span, places = self.span(service, i)
@@ -67,6 +65,15 @@ class Request:
         head = varint(1 << 3 | 2) + varint(len(body))
         self.places = [[place + moved + len(head) for place in places] for places in self.places]
         self.body = bytearray(head + body)
+
+    def resource(self, service):
+        return b"".join(field(1, text_of(key, value)) for key, value in (
+            ("service.name", f"service-{service}"), ("host.name", "node-7"),
+            ("service.version", "1.4.2"), ("telemetry.sdk.language", "go"),
+            ("deployment.environment", "production")))
+
+    def thread(self):
+        return self.random.randrange(4000)
 
     def span(self, service, i):
         """A span, and the places of trace, span, parent, begin and end."""
@@ -90,7 +97,7 @@ class Request:
                 number_of("server.port", 8080), text_of("user_agent.original", "Mozilla/5.0"),
                 text_of("client.address", f"10.1.{i % 256}.{self.random.randrange(256)}"),
                 text_of("user.id", f"u{self.random.randrange(100000)}"),
-                number_of("thread.id", self.random.randrange(4000)),
+                number_of("thread.id", self.thread()),
                 text_of("request.id", f"{self.random.getrandbits(64):016x}")):
             out += field(9, attribute)
         if code == 500:
@@ -112,21 +119,107 @@ class Request:
         return ids[:16].hex()
 
 
+class Sender:
+    """A connection over which OTLP goes."""
+    port, path, kind, good = "OTLP", "/v1/traces", "application/x-protobuf", 200
+
+    def __init__(self, ports):
+        self.connection = http.client.HTTPConnection("127.0.0.1", ports[self.port], timeout=120)
+
+    def send(self, body):
+        """False: it is not taken now."""
+        self.connection.request("POST", self.path, body, {"Content-Type": self.kind})
+        answer = self.connection.getresponse()
+        answer.read()
+        return answer.status == self.good
+
+
+class GrpcSender:
+    """A connection over which OTLP goes as gRPC."""
+
+    def __init__(self, ports):
+        self.connection = GrpcConnection(
+            ports["OTLP over gRPC"],
+            "/opentelemetry.proto.collector.trace.v1.TraceService/Export")
+
+    def send(self, body):
+        self.connection.call(body)
+        return True
+
+
+class ZipkinRequest:
+    """A request of Zipkin as Request has it: places of ids and times have a fixed width."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        service, spans = seed % SERVICES, []
+        for i in range(TRACES * SPANS):
+            code = 500 if self.random.random() < 0.01 else 200
+            operation = self.random.randrange(OPERATIONS)
+            span = {"traceId": "T" * 32, "id": "I" * 16, "parentId": "P" * 16,
+                    "name": f"get /api/{service}/{operation}",
+                    "timestamp": 10**15, "duration": 10**5,
+                    "localEndpoint": {"serviceName": f"service-{service}", "ipv4": "10.0.0.7"},
+                    "tags": {
+                        "http.request.method": "GET", "url.path": f"/api/{service}/{i}",
+                        "http.route": f"/api/{service}/{operation}",
+                        "http.response.status_code": str(code), "server.address": "10.0.0.7",
+                        "server.port": "8080", "user_agent.original": "Mozilla/5.0",
+                        "client.address": f"10.1.{i % 256}.{self.random.randrange(256)}",
+                        "user.id": f"u{self.random.randrange(100000)}",
+                        "thread.id": str(self.random.randrange(4000)),
+                        "request.id": f"{self.random.getrandbits(64):016x}"}}
+            if i % SPANS == 0:
+                span["kind"] = "SERVER"
+                del span["parentId"]
+            if code == 500:
+                span["tags"]["error"] = "true"
+            spans.append(span)
+        self.body = bytearray(json.dumps(spans, separators=(",", ":")).encode())
+        self.places, at = [], 0
+        for i in range(TRACES * SPANS):
+            places = []
+            for mark in (b'"T', b'"I', b'"P', b"1000000000000000", b"100000,"):
+                if mark == b'"P' and i % SPANS == 0:
+                    places.append(None)
+                    continue
+                at = self.body.index(mark, at)
+                places.append(at + (mark[0] == 34))
+            self.places.append(places)
+
+    def renew(self, begin_ns):
+        body, ids = self.body, self.random.randbytes(TRACES * 16 + TRACES * SPANS * 8).hex().encode()
+        for i, (trace, span, parent, begin, took) in enumerate(self.places):
+            one, at = i // SPANS * 32, TRACES * 32 + i * 16
+            body[trace:trace + 32] = ids[one:one + 32]
+            body[span:span + 16] = ids[at:at + 16]
+            if parent:
+                body[parent:parent + 16] = ids[at - 16:at]
+            body[begin:begin + 16] = b"%016d" % (begin_ns // 1000 + i)
+            body[took:took + 6] = b"%06d" % (100000 + int(self.random.expovariate(1 / 4e4)) % 900000)
+        return ids[:32].decode()
+
+
+class ZipkinSender(Sender):
+    port, path, kind, good = "Zipkin", "/api/v2/spans", "application/json", 202
+
+
 class Serving:
     """fathom serve on the first CPU; whoever asks has the others."""
+    command, placed = "serve", ("taskset", "-c", "0")
 
     def __init__(self, bench, *options):
-        self.dir = bench.path("served")
+        self.dir = bench.path(self.command)
         self.process = subprocess.Popen(
-            ["taskset", "-c", "0", bench.fathom, "serve", "-o", self.dir, "--http", "127.0.0.1:0",
-             "--otlp-http", "127.0.0.1:0", "--otlp-grpc", "off", "--zipkin", "off", *options],
-            stdout=subprocess.PIPE, text=True)
+            [*self.placed, bench.fathom, self.command, "-o", self.dir, "--http", "127.0.0.1:0",
+             "--otlp-http", "127.0.0.1:0", "--otlp-grpc", "127.0.0.1:0", "--zipkin",
+             "127.0.0.1:0", *options], stdout=subprocess.PIPE, text=True)
         self.ports = {}
         while "queries" not in self.ports:
             line = self.process.stdout.readline()
             if not line:
-                raise RuntimeError("fathom serve ended")
-            found = re.match(r"(OTLP|queries).*http://127.0.0.1:(\d+)", line)
+                raise RuntimeError(f"fathom {self.command} ended")
+            found = re.match(r"(OTLP over gRPC|OTLP|Zipkin|queries).*?http://127.0.0.1:(\d+)", line)
             if found:
                 self.ports[found.group(1)] = int(found.group(2))
         self.queries = http.client.HTTPConnection("127.0.0.1", self.ports["queries"], timeout=120)
@@ -139,13 +232,13 @@ class Serving:
             raise RuntimeError(f"{path}: {answer.status} {body[:200]}")
         return json.loads(body)
 
-    def send(self, spans, begin_of):
+    def send(self, spans, begin_of, kind=Request, sender=Sender):
         """Sends spans over some connections; `begin_of` gives the time of the i-th of them."""
         left, traces, lock = [spans // (TRACES * SPANS)], [], threading.Lock()
 
         def run(seed):
-            requests = [Request(seed * 7 + i) for i in range(3)]
-            connection = http.client.HTTPConnection("127.0.0.1", self.ports["OTLP"], timeout=120)
+            requests = [kind(seed * 7 + i) for i in range(3)]
+            connection = sender(self.ports)
             while True:
                 with lock:
                     left[0] -= 1
@@ -154,13 +247,7 @@ class Serving:
                     return
                 request = requests[number % 3]
                 traces.append(request.renew(begin_of(number / (spans // (TRACES * SPANS)))))
-                while True:
-                    connection.request("POST", "/v1/traces", bytes(request.body),
-                                       {"Content-Type": "application/x-protobuf"})
-                    answer = connection.getresponse()
-                    answer.read()
-                    if answer.status == 200:
-                        break
+                while not connection.send(bytes(request.body)):
                     time.sleep(0.1)
 
         threads = [threading.Thread(target=run, args=(i,)) for i in range(CONNECTIONS)]
@@ -179,27 +266,44 @@ class Serving:
         self.process.wait(60)
 
 
-def fill(bench, *options):
+def fill(bench, *options, kind=Request, sender=Sender):
     """A server that has all spans, spread over the last week. Returns it, ids, wall and CPU s."""
     now = time.time_ns()
     serving = Serving(bench, *options)
     before = time.monotonic()
-    traces = serving.send(bench.spans, lambda share: now - int(share * WEEK_NS))
+    traces = serving.send(bench.spans, lambda share: now - int(share * WEEK_NS), kind, sender)
     acknowledged = time.monotonic() - before
     serving.settle()
     return serving, traces, acknowledged, used_seconds(serving.process.pid)
 
 
-def ingest(bench):
-    """OTLP spans, 512 a request over 4 connections, acknowledged when durable; one core"""
-    serving, traces, wall, cpu = fill(bench)
+def rate_tell(bench, goal, **how):
+    serving, traces, wall, cpu = fill(bench, **how)
     spans = len(traces) * TRACES * SPANS
+    stored = serving.get("/api/v1/status")["store"]["spans"]
+    if stored != spans:
+        raise RuntimeError(f"{spans} spans were sent, and {stored} are stored")
     figure("spans stored, in millions", spans / 1e6, "M")
     figure("acknowledged", spans / wall, "spans/s", 0)
     figure("stored, by the CPU time of the server", spans / cpu, "spans/s", 0)
-    say(f"  {Goal(100000, 150000, most=True)}; one run, and the load takes CPU time, too")
+    say(f"  {goal}; one run, and the load takes CPU time, too")
     serving.end()
     subprocess.run(["rm", "-r", serving.dir], check=True)
+
+
+def ingest(bench):
+    """OTLP spans, 512 a request over 4 connections, acknowledged when durable; one core"""
+    rate_tell(bench, Goal(100000, 150000, most=True))
+
+
+def ingest_grpc(bench):
+    """the same over gRPC"""
+    rate_tell(bench, Goal(100000, 150000, most=True), sender=GrpcSender)
+
+
+def ingest_zipkin(bench):
+    """the same in Zipkin's JSON"""
+    rate_tell(bench, Goal(60000, 90000, most=True), kind=ZipkinRequest, sender=ZipkinSender)
 
 
 def bytes_of(directory):
