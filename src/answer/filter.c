@@ -25,7 +25,7 @@ bool filter_is_empty(const struct filter *f)
 
 unsigned int filter_kinds(const struct filter *f)
 {
-	unsigned int kinds = OF_ANY | OF_FUNCTION | (filter_is_empty(f) ? OF_COST : 0);
+	unsigned int kinds = OF_ANY | OF_FUNCTION | (filter_is_empty(f) ? OF_COST | OF_REQUEST : 0);
 
 	if (f->name)
 		kinds &= OF_SPAN | OF_FUNCTION;

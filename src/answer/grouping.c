@@ -41,7 +41,7 @@ static const char *sort_choose(const struct grouping *by)
 {
 	if (by->of == OF_EVENT || has_key(by, "errno"))
 		return "count";
-	if (by->of == OF_SPAN) /* it is never idle */
+	if (by->of == OF_SPAN || by->of == OF_REQUEST) /* it is never idle */
 		return "total";
 	return by->of == OF_LIFE && !has_key(by, "cause") ? "cpu" : "work";
 }
@@ -89,7 +89,7 @@ int grouping_make(struct grouping *out, const char *by, const struct filter *fil
 	if (filter)
 		made.filter = *filter;
 	kinds = kinds_of(&made) & filter_kinds(&made.filter);
-	if (!kinds && made.keys[0]->of == OF_COST)
+	if (!kinds && made.keys[0]->of & (OF_COST | OF_REQUEST))
 		return error_say(e, EINVAL, "%s is of the whole recording: leave out filters", by);
 	if (!kinds)
 		return error_say(e, EINVAL, "%s cannot be filtered by %s: 'fathom trace' can", by,
@@ -520,6 +520,8 @@ static int groups_fill(struct rows *out, const struct partial *p, const struct g
 		break;
 	case OF_COST:
 		err = fill_overhead(out, p);
+		break;
+	case OF_REQUEST: /* of all hosts together: report_make() fills them */
 		break;
 	case OF_EVENT:
 		err = sums_fill(&f, p, &p->events.counts, OF_EVENT, sum_add);

@@ -76,6 +76,11 @@ static void row_write_members(struct json *j, const struct row *row)
 	unknown_write(j, row);
 	if (row->network_namespace)
 		json_u64(j, "network_namespace", row->network_namespace);
+	if (row->caller) {
+		json_string(j, "caller", row->caller);
+		json_string(j, "callee", row->callee);
+		json_u64(j, "unsure", row->unsure);
+	}
 }
 
 /* Each document says by which version of docs/schema it is written. */
@@ -188,6 +193,16 @@ void traces_json_begin(struct json *j, const struct source_view *source)
 	json_object_begin(j, NULL);
 	schema_write_json(j);
 	source_write_json(j, source);
+	json_array_begin_lines(j, "traces");
+}
+
+void requests_json_begin(struct json *j, const struct source_view *source)
+{
+	json_object_begin(j, NULL);
+	schema_write_json(j);
+	source_write_json(j, source);
+	json_array_begin(j, "clock_offsets"); /* of several hosts; of one there are none */
+	json_array_end(j);
 	json_array_begin_lines(j, "traces");
 }
 

@@ -30,6 +30,8 @@ void live_write_json(struct json *j, const struct live *live);
  * written.
  */
 void traces_json_begin(struct json *j, const struct source_view *source);
+/* Begins the document of requests, which is ended like that of traces. */
+void requests_json_begin(struct json *j, const struct source_view *source);
 int trace_write_json(struct json *j, const struct trace *trace);
 void traces_json_end(struct json *j);
 

@@ -26,6 +26,7 @@ enum subject_kind {
 	OF_EVENT = 32,	  /* kernel tracepoints that the user chose */
 	OF_FUNCTION = 64, /* functions in stacks, of answer/profile.h; no process is told of one */
 	OF_COST = 128,	  /* what recording cost, of answer/overhead.h; no key goes with it */
+	OF_REQUEST = 256, /* requests and calls, of answer/request_rows.h; likewise */
 };
 #define OF_ANY 63
 

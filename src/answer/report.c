@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/request_rows.h"
+#include "answer/requests.h"
+
 /* By name, if that suits any of the hosts. */
 static const char *by_of(const struct sources *sources, const struct report_choice *choice)
 {
@@ -34,6 +37,47 @@ static int hosts_fill(struct rows *rows, const struct sources *sources, const st
 	return err;
 }
 
+static enum request_rows_by rows_by_of(const struct grouping *by)
+{
+	if (strcmp(by->keys[0]->name, "edge") == 0)
+		return REQUEST_ROWS_EDGE;
+	return strcmp(by->keys[0]->name, "service") == 0 ? REQUEST_ROWS_SERVICE
+							 : REQUEST_ROWS_OPERATION;
+}
+
+/* Requests are followed over all hosts together. */
+static int requests_fill(struct rows *rows, const struct sources *sources,
+			 const struct grouping *by)
+{
+	struct request_answer answer = {0};
+	int err = request_answer_of(sources, REQUEST_PROBABILITY_PPM, &answer);
+
+	err = err ? err : request_rows_fill(rows, &answer.requests, rows_by_of(by));
+	request_answer_free(&answer);
+	return err;
+}
+
+/* Whether rows by service are of requests: no application of the recordings has spans. */
+static bool services_serve(const struct sources *sources, const struct grouping *by)
+{
+	if (strcmp(by->name, "service") != 0 || !filter_is_empty(&by->filter))
+		return false;
+	for (size_t i = 0; i < sources->list.count; i++)
+		if (sources->list.data[i]->partial->spans.count)
+			return false;
+	return true;
+}
+
+bool report_wants_spans(const struct report_choice *choice, const struct sources *sources)
+{
+	struct error none = {0};
+	struct grouping by;
+
+	if (!choice->by || grouping_make(&by, choice->by, &choice->filter, &none))
+		return false;
+	return sources ? services_serve(sources, &by) : by.of == OF_REQUEST;
+}
+
 struct sum_choice report_sums(const struct report_choice *choice)
 {
 	struct error none = {0};
@@ -52,8 +96,11 @@ static int rows_make(struct rows *rows, const struct sources *sources, const str
 	int err;
 
 	*rows = (struct rows){.source_host = one->host, .profile = choice->profile};
-	err = sources->several ? hosts_fill(rows, sources, by, choice->profile)
-			       : rows_fill(rows, one->partial, by, NULL);
+	if (by->of == OF_REQUEST || services_serve(sources, by))
+		err = requests_fill(rows, sources, by);
+	else
+		err = sources->several ? hosts_fill(rows, sources, by, choice->profile)
+				       : rows_fill(rows, one->partial, by, NULL);
 	if (!err && choice->scale && by->of == OF_CALL)
 		rows_scale(rows, sources->view.recorded_ns, sources->view.calls_ns);
 	return err ? err : rows_finish(rows, choice->sort);

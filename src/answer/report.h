@@ -44,6 +44,12 @@ struct report_choice {
 struct sum_choice report_sums(const struct report_choice *choice);
 
 /*
+ * Whether the sources must have their kernel spans for it, since it is of requests. By service that
+ * is known once they are loaded: NULL before.
+ */
+bool report_wants_spans(const struct report_choice *choice, const struct sources *sources);
+
+/*
  * Makes the report of loaded recordings, in which rows of different hosts stay apart. It borrows
  * the sources, the choice and `rows`, which is freed with rows_free() in any case. 0; -EINVAL for
  * an unknown grouping or order; -ENOMEM.

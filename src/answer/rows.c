@@ -250,7 +250,8 @@ int row_own(struct rows *rows, struct row *row)
 {
 	const char **const texts[] = {&row->key,     &row->host,      &row->service,
 				      &row->process, &row->thread,    &row->program,
-				      &row->command, &row->values[0], &row->values[1]};
+				      &row->command, &row->values[0], &row->values[1],
+				      &row->caller,  &row->callee};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (!*texts[i])
@@ -279,6 +280,7 @@ static int group_merge(struct rows *rows, struct group *into, const struct group
 		row->read_bytes += more->row.read_bytes;
 		row->written_bytes += more->row.written_bytes;
 		row->connections += more->row.connections;
+		row->unsure += more->row.unsure;
 		row->unknown |= more->row.unknown;
 		row->total_ns += more->row.total_ns;
 		row->with_callees_ns += more->row.with_callees_ns;

@@ -64,6 +64,8 @@ struct row {
 	struct split time;
 	/* enum unknown_reason of its unknown time; 0: there is none, or it is not told here */
 	unsigned int unknown;
+	const char *caller, *callee;	/* of rows by edge: services; else NULL */
+	uint64_t unsure;		/* of rows by edge: calls whose request is not sure */
 	const struct row_errno *errnos; /* of the errors, the most frequent first */
 	size_t errnos_count;
 };

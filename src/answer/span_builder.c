@@ -92,6 +92,13 @@ void builder_boolean(struct span_builder *b, const char *key, bool value)
 		b->failed = true;
 }
 
+void builder_real(struct span_builder *b, const char *key, double value)
+{
+	if (vec_push(&b->current,
+		     (struct attribute){.key = key, .real = value, .type = VALUE_REAL}))
+		b->failed = true;
+}
+
 const struct attribute *builder_take(struct span_builder *b, size_t *count)
 {
 	struct attribute *array;

@@ -44,6 +44,7 @@ const char *builder_copy(struct span_builder *b, const char *of);
 void builder_string(struct span_builder *b, const char *key, const char *value);
 void builder_integer(struct span_builder *b, const char *key, s64 value);
 void builder_boolean(struct span_builder *b, const char *key, bool value);
+void builder_real(struct span_builder *b, const char *key, double value);
 
 /* True if the span or event has an attribute of that key already. */
 bool builder_has(const struct span_builder *b, const char *key);

@@ -10,22 +10,15 @@
 #include "answer/files.h"
 #include "answer/grouping.h"
 #include "answer/profile.h"
-
-#define JSON_HELP "print JSON"
-#define BOOT_HELP "answer for an earlier boot: -1 is the one before the latest"
-#define FROM_HELP                                                                                  \
-	"begin of the range: a time of day like 11:31:17, a date and time\nlike "                  \
-	"2026-11-26T14:03:00Z, -5m before the end, 1.5s after the begin,\nor monotonic ns"
-#define TO_HELP "end of the range, given in the same way"
-#define JSON_LINES_HELP "print JSON, a line for each "
-#define THREADS_HELP "threads that read chunks (default: one for each CPU)"
+#include "cli/reading_help.h"
+#include "cli/recording_operands.h"
 
 /* The keys of answer/keys.c. */
 #define KEYS_HELP                                                                                  \
 	"name, service, process, thread, program,\ncommand, user, cgroup, container, host, "       \
 	"syscall,\nerrno, "                                                                        \
-	"file, peer, cause, waker,\npreempted-by, lock, device, event, function, or overhead "     \
-	"(what\nrecording cost)"
+	"file, peer, cause, waker,\npreempted-by, lock, device, event, operation, edge,\n"         \
+	"function, or overhead (what recording cost)"
 
 static const char *const default_dirs[] = {DEFAULT_DIR};
 
@@ -192,6 +185,9 @@ int top_options_check(void *options, const struct operands *operands, struct err
 	if (!err && o->by && strcmp(o->by, "function") == 0)
 		err = error_say(e, EINVAL,
 				"--by function is for 'fathom report': top takes no samples");
+	if (!err && o->by && (strcmp(o->by, "operation") == 0 || strcmp(o->by, "edge") == 0))
+		err = error_say(e, EINVAL,
+				"--by %s is for 'fathom report': it needs whole requests", o->by);
 	if (!err && o->sort)
 		err = word_check("sort", o->sort, sorts, e);
 	if (!err && operands->count > 1)
@@ -223,13 +219,6 @@ void top_options_release(void *options)
 	option_list_free(&o->cgroups);
 	free(o->detail.words);
 	filter_options_release(&o->filter);
-}
-
-static int partial_range_refuse(struct error *e)
-{
-	return error_say(e, EINVAL,
-			 "the range of a partial file is chosen when its chunks are mapped: give "
-			 "--from and --to to 'fathom map'");
 }
 
 static int functions_check(const struct report_options *o, struct error *e)
@@ -267,12 +256,9 @@ int report_options_check(void *options, const struct operands *operands, struct 
 	if (!err && o->sort)
 		err = word_check("sort", o->sort, sorts, e);
 	err = err ? err : functions_check(o, e);
-	if (!err && time_points_cross(&o->from, &o->to))
-		err = error_say(e, EINVAL, "--from must lie before --to");
 	o->dirs = operands->count ? (const char *const *)operands->items : default_dirs;
 	o->dirs_count = operands->count ? operands->count : 1;
-	if (!err && (o->from.kind || o->to.kind) && has_partial_path(o->dirs, o->dirs_count))
-		err = partial_range_refuse(e);
+	err = err ? err : recording_range_check(&o->from, &o->to, o->dirs, o->dirs_count, e);
 	if (!err && o->filter.tid && o->by && has_partial_path(o->dirs, o->dirs_count))
 		err = error_say(e, EINVAL,
 				"the sums of a partial file do not tell threads apart: leave out "
@@ -318,60 +304,23 @@ const struct option trace_option_table[] = {
 };
 #undef AT
 
-/* 32 hex digits that name neither a directory nor a file */
-static bool is_trace_id(const char *text)
-{
-	struct stat st;
-
-	if (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32)
-		return false;
-	return stat(text, &st) != 0;
-}
-
-/* Whether this looks like an incomplete trace id. */
-static bool is_cut_trace_id(const char *text)
-{
-	size_t digits = strspn(text, "0123456789abcdefABCDEF");
-	struct stat st;
-
-	return digits >= 8 && !text[digits] && stat(text, &st) != 0;
-}
-
 int trace_options_check(void *options, const struct operands *operands, struct error *e)
 {
 	struct trace_options *o = options;
-	int choices;
+	int choices, err;
 
-	o->dirs = calloc(operands->count + 1, sizeof(*o->dirs));
-	if (!o->dirs)
-		return error_set(e, ENOMEM, "cannot read the command line");
-	for (size_t i = 0; i < operands->count; i++) {
-		if (is_cut_trace_id(operands->items[i]) && !is_trace_id(operands->items[i]))
-			return error_say(
-				e, EINVAL,
-				"%s is no directory or file, and a trace id has 32 hex digits",
-				operands->items[i]);
-		if (!is_trace_id(operands->items[i]))
-			o->dirs[o->dirs_count++] = operands->items[i];
-		else if (o->trace_id)
-			return error_say(e, EINVAL, "only one trace id is allowed");
-		else
-			o->trace_id = operands->items[i];
-	}
-	if (o->dirs_count == 0)
-		o->dirs[o->dirs_count++] = DEFAULT_DIR;
+	err = recording_operands_read(operands, &o->dirs, &o->dirs_count, &o->trace_id, e);
+	if (err)
+		return err;
 	choices = !!o->trace_id + (o->slowest || o->filter.name || o->filter.service) + o->all;
 	if (choices > 1)
 		return error_say(e, EINVAL,
 				 "TRACE_ID, --all, and the filters --slowest, --name and "
 				 "--service cannot be combined");
-	if (time_points_cross(&o->from, &o->to))
-		return error_say(e, EINVAL, "--from must lie before --to");
-	if ((o->from.kind || o->to.kind) && has_partial_path(o->dirs, o->dirs_count))
-		return partial_range_refuse(e);
 	if (o->json && o->json_lines)
 		return error_say(e, EINVAL, "--json and --json-lines cannot be combined");
-	return no_command(operands, e);
+	return recording_range_check(&o->from, &o->to, (const char *const *)o->dirs, o->dirs_count,
+				     e);
 }
 
 void trace_options_release(void *options)

@@ -77,8 +77,14 @@ static int report_run(const void *fields, const struct operands *operands, struc
 	int err;
 
 	from.sums = report_sums(&choice);
-	from.spans = report_of_functions(o) && profile.parts;
+	from.spans = (report_of_functions(o) && profile.parts) || report_wants_spans(&choice, NULL);
 	err = sources_load(&from, &sources, e);
+	if (!err && !from.spans && report_wants_spans(&choice, &sources)) {
+		sources_free(&sources);
+		from.spans = true;
+		from.notice = (struct notice){0}; /* the first reading has told it */
+		err = sources_load(&from, &sources, e);
+	}
 	progress_line_end(&line);
 	if (!err && report_of_functions(o))
 		err = report_profile_check(o, &profile, &sources, e);

@@ -132,6 +132,9 @@ char *row_numbers(const struct row *row, int most)
 	}
 	if (!(row->absent & ROW_NO_ERRORS) && row->errors)
 		errors_write(memory.file, row);
+	if (row->unsure)
+		fprintf(memory.file, "  %" PRIu64 "%% unsure",
+			(row->unsure * 100 + row->count - 1) / row->count);
 	if (row->with_callees_ns)
 		fprintf(memory.file, "  %s with callees",
 			units_format_ns((int64_t)row->with_callees_ns, ns));

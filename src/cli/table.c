@@ -12,6 +12,7 @@ extern const struct command command_detail;
 extern const struct command command_chunks;
 extern const struct command command_report;
 extern const struct command command_trace;
+extern const struct command command_requests;
 extern const struct command command_map;
 extern const struct command command_merge;
 extern const struct command command_top;
@@ -24,23 +25,8 @@ extern const struct command command_version;
 extern const struct command command_help_command;
 
 const struct command *const command_table[] = {
-	&command_record,
-	&command_rotate,
-	&command_snapshot,
-	&command_stop,
-	&command_detail,
-	&command_chunks,
-	&command_report,
-	&command_trace,
-	&command_top,
-	&command_map,
-	&command_merge,
-	&command_serve,
-	&command_up,
-	&command_status,
-	&command_sql,
-	&command_doctor,
-	&command_version,
-	&command_help_command,
-	NULL,
+	&command_record, &command_rotate, &command_snapshot, &command_stop,	    &command_detail,
+	&command_chunks, &command_report, &command_trace,    &command_requests,	    &command_top,
+	&command_map,	 &command_merge,  &command_serve,    &command_up,	    &command_status,
+	&command_sql,	 &command_doctor, &command_version,  &command_help_command, NULL,
 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes every report and trace of hostile records (see records.h), as text and as JSON. The first
- * byte of the input chooses the width of the terminal.
+ * Makes every report, trace and request of hostile records (see records.h), as text and as JSON.
+ * The first byte of the input chooses the width of the terminal.
  */
 #include "answer/json.h"
+#include "answer/request_rows.h"
+#include "answer/requests.h"
 #include "answer/traces.h"
 #include "cli/json_file.h"
 #include "cli/report_text.h"
@@ -104,6 +106,39 @@ static void show_traces(const struct partial *p, const struct source_view *sourc
 	tree_free(&tree);
 }
 
+static void show_requests(const struct partial *p, const struct source_view *source,
+			  const struct terminal *t)
+{
+	struct request_host host = {.p = p, .name = "host", .boot = 1};
+	struct request_answer answer = {0};
+	struct request_choice choice = {.all = true};
+	struct request_counts counts;
+	struct trace_text text;
+	struct json json;
+
+	if (requests_make(&answer.requests, &host, 1, 0))
+		abort();
+	json_init_file(&json, t->file);
+	requests_json_begin(&json, source);
+	if (request_answer_give(&answer, &choice, &(struct trace_sink){json_take, &json}, &counts))
+		abort();
+	traces_json_end(&json);
+	choice.brief = true;
+	trace_text_begin(&text, t, source);
+	if (request_answer_give(&answer, &choice, &(struct trace_sink){text_take, &text}, &counts))
+		abort();
+	trace_text_end(&text);
+	for (int by = REQUEST_ROWS_OPERATION; by <= REQUEST_ROWS_SERVICE; by++) {
+		struct rows rows = {0};
+
+		if (request_rows_fill(&rows, &answer.requests, (enum request_rows_by)by) ||
+		    rows_finish(&rows, "total"))
+			abort();
+		rows_free(&rows);
+	}
+	request_answer_free(&answer);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct partial_options all = {.spans = true};
@@ -126,6 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	t.width = 20 + data[0] % 200; /* any width of a terminal, or a file */
 	t.cut = data[0] & 1;
 	show_traces(p, &source, &t);
+	show_requests(p, &source, &t);
 	partial_free(p);
 	return 0;
 }

@@ -27,7 +27,7 @@ static bool wanted(const struct tree_options *o, u32 tid, u32 pid)
 	return (!o->pid || o->pid == pid) && (!o->tid || o->tid == tid);
 }
 
-static int app_nodes(const struct partial *p, struct tree *tree)
+int tree_apps(const struct partial *p, struct tree *tree)
 {
 	int err;
 
@@ -325,7 +325,7 @@ int tree_build(const struct partial *p, const struct tree_options *options, stru
 	*tree = (struct tree){0};
 	if (!numbers_suffice(p))
 		return -EOVERFLOW;
-	err = app_nodes(p, tree);
+	err = tree_apps(p, tree);
 	if (!err)
 		err = kernel_nodes(p, options, tree);
 	if (!err)

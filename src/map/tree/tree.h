@@ -88,6 +88,12 @@ int tree_build(const struct partial *p, const struct tree_options *options, stru
 void tree_free(struct tree *tree);
 
 /*
+ * Adds the nodes of the application's spans alone, in the order of partial.spans, to a tree that is
+ * all zero. Nothing is put in order. 0 or -ENOMEM; free it with tree_free().
+ */
+int tree_apps(const struct partial *p, struct tree *tree);
+
+/*
  * Time split of an application span: the time of the span and its descendants on the threads that
  * the span had itself, and off_thread when no thread had it. `threads` is the most threads that had
  * it at once; if these are several, their times are summed up and exceed the duration. Computed for

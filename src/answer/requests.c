@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer/requests.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "answer/request_spans.h"
+
+/* ---- loading ---- */
+
+int request_answer_of(const struct sources *sources, u32 min_probability_ppm,
+		      struct request_answer *out)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sources->list.count && !err; i++) {
+		const struct source *source = sources->list.data[i];
+
+		err = vec_push(&out->hosts, ((struct request_host){.p = source->partial,
+								   .name = source->host,
+								   .boot = source->boot}));
+	}
+	return err ? err
+		   : requests_make(&out->requests, out->hosts.data, out->hosts.count,
+				   min_probability_ppm);
+}
+
+int request_answer_load(const struct source_options *from, u32 min_probability_ppm,
+			struct request_answer *out, struct error *e)
+{
+	struct source_options options = *from;
+	const struct sum_choice no_sums = {.by = SUM_BY_NOTHING};
+	bool lacks_spans = false;
+	int err;
+
+	*out = (struct request_answer){0};
+	options.sums = no_sums;
+	options.spans = true;
+	err = sources_load(&options, &out->sources, e);
+	if (err)
+		return err;
+	for (size_t i = 0; i < out->sources.list.count; i++)
+		lacks_spans |= out->sources.list.data[i]->lacks_spans;
+	if (lacks_spans)
+		notice_tell(&from->notice, "the partial file has no kernel spans, so that requests "
+					   "have no time split and are followed less surely: map "
+					   "its chunks with 'fathom map --spans'");
+	err = request_answer_of(&out->sources, min_probability_ppm, out);
+	return err ? error_set(e, err, "cannot follow the requests") : 0;
+}
+
+void request_answer_free(struct request_answer *a)
+{
+	requests_free(&a->requests);
+	vec_free(&a->hosts);
+	sources_free(&a->sources);
+}
+
+/* ---- choosing ---- */
+
+/* Whether a trace ends in the range of the answer, as its host has it. */
+static bool in_range(const struct requests *r, const struct request_trace *t)
+{
+	const struct exchange *x = &r->exchanges.data[t->exchange];
+	u32 process = x->caller.process ? x->caller.process : x->server.process;
+
+	return partial_in_range(r->hosts[r->processes.list.data[process].host].p, t->end_ns);
+}
+
+static bool passes_through(const struct requests *r, const struct request_trace *t,
+			   const char *service)
+{
+	for (size_t i = t->first; i < t->end; i++) {
+		const struct request_span *s = &r->spans.data[i];
+
+		if (s->kind == REQUEST_APP)
+			continue;
+		if (strcmp(request_span_service(r, s->of, s->kind == REQUEST_SERVER), service) ==
+			    0 ||
+		    strcmp(request_operation(r, s->of)->service, service) == 0 ||
+		    strcmp(request_operation(r, s->of)->name, service) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_error(const struct requests *r, const struct request_trace *t)
+{
+	for (size_t i = t->first; i < t->end; i++)
+		if (r->spans.data[i].kind != REQUEST_APP &&
+		    request_is_unanswered(r, r->spans.data[i].of))
+			return true;
+	return false;
+}
+
+static bool has_id(const struct request_trace *t, const char *id)
+{
+	char text[TRACE_ID_BYTES];
+
+	trace_id_format(text, t->id);
+	return strcasecmp(text, id) == 0;
+}
+
+static bool is_chosen(const struct requests *r, const struct request_trace *t,
+		      const struct request_choice *c)
+{
+	if (c->trace_id)
+		return has_id(t, c->trace_id);
+	return (c->all || !(t->flags & (TRACE_OF_STREAM | TRACE_INSIDE))) && in_range(r, t) &&
+	       (!c->through || passes_through(r, t, c->through)) && (!c->errors || has_error(r, t));
+}
+
+static int slower_compare(const void *a, const void *b, void *arg)
+{
+	const struct requests *r = arg;
+	const struct request_trace *x = &r->traces.data[*(const u32 *)a];
+	const struct request_trace *y = &r->traces.data[*(const u32 *)b];
+	u64 dx = x->end_ns - x->begin_ns, dy = y->end_ns - y->begin_ns;
+
+	if (dx != dy)
+		return dx > dy ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* The chosen traces, in the order in which they are given. */
+struct chosen {
+	VEC(u32) list;
+};
+
+static int traces_choose(const struct requests *r, const struct request_choice *c,
+			 struct chosen *out, struct request_counts *counts)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < r->traces.count && !err; i++) {
+		const struct request_trace *t = &r->traces.data[i];
+
+		if (t->flags & TRACE_OF_STREAM)
+			counts->streams++;
+		else if (t->flags & TRACE_INSIDE)
+			counts->inside++;
+		else
+			counts->requests++;
+		if (is_chosen(r, t, c))
+			err = vec_push(&out->list, (u32)i);
+	}
+	if (!err && c->slowest && out->list.count) {
+		qsort_r(out->list.data, out->list.count, sizeof(u32), slower_compare, (void *)r);
+		if (out->list.count > c->slowest)
+			out->list.count = c->slowest;
+	}
+	return err;
+}
+
+/* ---- giving ---- */
+
+struct maker {
+	struct span_builder builder;
+	const struct requests *r;
+	const struct request_trace *t;
+	VEC(struct request_span) shown; /* of the trace */
+	bool brief;
+};
+
+static struct span_position position_at(const struct trace *trace, size_t index)
+{
+	const struct maker *m = trace->maker;
+	const struct request_span *s = &m->shown.data[index];
+	struct request_bounds b;
+
+	if (m->brief && s->kind != REQUEST_APP)
+		return request_brief_position(m->r, s->of);
+	b = request_bounds_of(m->r, s);
+	return (struct span_position){request_span_id(m->r, s), request_span_parent(m->r, s),
+				      b.begin_ns, b.end_ns, false};
+}
+
+static const struct span *span_at(const struct trace *trace, size_t index, bool brief)
+{
+	struct maker *m = trace->maker;
+	const struct request_span *s = &m->shown.data[index];
+
+	(void)brief;
+	return m->brief && s->kind != REQUEST_APP ? request_span_brief(&m->builder, m->r, s->of)
+						  : request_span_make(&m->builder, m->r, s);
+}
+
+/* Finds the spans that are shown: of a brief trace the first of each exchange. */
+static int shown_find(struct maker *m)
+{
+	int err = 0;
+
+	m->shown.count = 0;
+	for (size_t i = m->t->first; i < m->t->end && !err; i++) {
+		const struct request_span *s = &m->r->spans.data[i];
+
+		if (!m->brief || s->kind != REQUEST_SERVER ||
+		    !m->r->exchanges.data[s->of].caller.process)
+			err = vec_push(&m->shown, *s);
+	}
+	return err;
+}
+
+static int trace_give(struct maker *m, const struct request_answer *a, const struct trace_sink *to)
+{
+	const struct exchange *x = &m->r->exchanges.data[m->t->exchange];
+	u32 process = x->caller.process ? x->caller.process : x->server.process;
+	u32 host = m->r->processes.list.data[process].host;
+	const struct source_view *view = a->sources.list.count > host
+						 ? &a->sources.list.data[host]->view
+						 : NULL;
+	struct trace trace = {.position = position_at, .span = span_at, .maker = m};
+	int err = shown_find(m);
+
+	if (err)
+		return err;
+	trace.spans_count = m->shown.count;
+	if (view) {
+		trace.clocks = view->clocks;
+		trace.clocks_count = view->clocks_count;
+	}
+	trace_id_format(trace.trace_id, m->t->id);
+	return to->take(to->arg, &trace);
+}
+
+int request_answer_give(const struct request_answer *a, const struct request_choice *choice,
+			const struct trace_sink *to, struct request_counts *counts)
+{
+	struct maker m = {.r = &a->requests, .brief = choice->brief};
+	struct chosen chosen = {0};
+	int err;
+
+	*counts = (struct request_counts){0};
+	err = traces_choose(m.r, choice, &chosen, counts);
+	for (size_t i = 0; i < chosen.list.count && !err; i++) {
+		m.t = &m.r->traces.data[chosen.list.data[i]];
+		err = trace_give(&m, a, to);
+	}
+	counts->given = chosen.list.count;
+	vec_free(&chosen.list);
+	vec_free(&m.shown);
+	builder_free(&m.builder);
+	return err;
+}

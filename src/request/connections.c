@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request/connections.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/number_table.h"
+#include "base/order.h"
+#include "map/fact/query.h"
+
+struct pairing {
+	const struct request_host *hosts;
+	struct connections *out;
+	u32 *other; /* of each end: the other one, + 1; 0: none */
+	u32 *next;  /* of each end: another one with the same addresses, + 1 */
+	struct number_table addresses;
+};
+
+static bool has_ranges(const struct socket_end *end)
+{
+	return end->sent.count || end->received.count;
+}
+
+/* ---- by addresses ---- */
+
+static bool has_addresses(const struct socket_end *end)
+{
+	return end->socket && end->socket->socket.family != AF_UNIX &&
+	       end->socket->socket.remote_port && end->socket->socket.local_port;
+}
+
+/* 127/8, also mapped into IPv6, and ::1: addresses that mean another host in each namespace. */
+static bool is_loopback(u64 hi, u64 lo)
+{
+	u8 bytes[16];
+
+	memcpy(bytes, &hi, 8);
+	memcpy(bytes + 8, &lo, 8);
+	if (hi)
+		return false;
+	return bytes[10] == 0xff ? bytes[12] == 127 : bytes[8] == 0 && bytes[15] == 1;
+}
+
+/* The addresses of an end as those of the other one, if `mirrored`. */
+static u64 addresses_hash(const struct record_socket *s, bool mirrored)
+{
+	u64 local = hash_pair(hash_pair(s->local_hi, s->local_lo), s->local_port);
+	u64 remote = hash_pair(hash_pair(s->remote_hi, s->remote_lo), s->remote_port);
+
+	return mirrored ? hash_pair(remote, local) : hash_pair(local, remote);
+}
+
+static bool addresses_mirror(const struct record_socket *a, const struct record_socket *b)
+{
+	if (a->local_port != b->remote_port || a->remote_port != b->local_port ||
+	    a->local_lo != b->remote_lo || a->remote_lo != b->local_lo ||
+	    a->local_hi != b->remote_hi || a->remote_hi != b->local_hi)
+		return false;
+	return a->netns == b->netns || !is_loopback(a->local_hi, a->local_lo);
+}
+
+static bool addresses_equal(const struct record_socket *a, const struct record_socket *b)
+{
+	return a->local_port == b->local_port && a->remote_port == b->remote_port &&
+	       a->local_lo == b->local_lo && a->remote_lo == b->remote_lo &&
+	       a->local_hi == b->local_hi && a->remote_hi == b->remote_hi;
+}
+
+static const struct record_socket *socket_of(const struct pairing *p, u32 end)
+{
+	return &p->out->ends.list.data[end].socket->socket;
+}
+
+/* The place of the ends with these addresses, or the free one for them. */
+static u32 *addresses_place(const struct pairing *p, const struct record_socket *s, bool mirrored)
+{
+	u32 *place = number_table_home(&p->addresses, addresses_hash(s, mirrored));
+
+	for (; *place; place = number_table_next(&p->addresses, place)) {
+		const struct record_socket *other = socket_of(p, *place - 1);
+
+		if (mirrored ? other->local_port == s->remote_port &&
+				       other->remote_port == s->local_port &&
+				       other->local_lo == s->remote_lo &&
+				       other->remote_lo == s->local_lo &&
+				       other->local_hi == s->remote_hi &&
+				       other->remote_hi == s->local_hi
+			     : addresses_equal(other, s))
+			break;
+	}
+	return place;
+}
+
+static int addresses_fill(struct pairing *p)
+{
+	size_t count = p->out->ends.list.count;
+	int err = number_table_init(&p->addresses, count);
+
+	/* from the last to the first, so that lists begin with the first */
+	for (size_t i = count; i-- > 0 && !err;) {
+		u32 *place;
+
+		if (!has_addresses(&p->out->ends.list.data[i]))
+			continue;
+		place = addresses_place(p, socket_of(p, (u32)i), false);
+		p->next[i] = *place;
+		*place = (u32)i + 1;
+	}
+	return err;
+}
+
+/* Both ends move bytes while the connection lasts. On two hosts, clocks do not tell. */
+static bool times_overlap(const struct socket_end *a, const struct socket_end *b)
+{
+	if (a->host != b->host || !has_ranges(a) || !has_ranges(b))
+		return true;
+	return a->first_ns <= b->last_ns && b->first_ns <= a->last_ns;
+}
+
+#define SAME_ADDRESSES_MOST 64 /* sockets with the same addresses that are looked at */
+
+/* The first end with the mirrored addresses that has no other end yet; + 1. */
+static u32 mirrored_find(const struct pairing *p, u32 end)
+{
+	const struct socket_end *of = &p->out->ends.list.data[end];
+	u32 at = *addresses_place(p, socket_of(p, end), true), best = 0;
+
+	for (int looked = 0; at && looked < SAME_ADDRESSES_MOST; at = p->next[at - 1], looked++) {
+		const struct socket_end *candidate = &p->out->ends.list.data[at - 1];
+		bool fits = at - 1 != end && !p->other[at - 1] &&
+			    addresses_mirror(&of->socket->socket, &candidate->socket->socket) &&
+			    times_overlap(of, candidate);
+
+		if (!fits)
+			continue;
+		if (of->host == candidate->host &&
+		    of->socket->socket.netns == candidate->socket->socket.netns)
+			return at;
+		best = best ? best : at;
+	}
+	return best;
+}
+
+static int ends_pair(struct pairing *p)
+{
+	const struct socket_end *list = p->out->ends.list.data;
+	size_t count = p->out->ends.list.count;
+	int err = addresses_fill(p);
+
+	for (u32 i = 0; i < count; i++) {
+		u32 peer = list[i].peer;
+
+		if (peer && !p->other[i] && !p->other[peer - 1]) {
+			p->other[i] = peer;
+			p->other[peer - 1] = i + 1;
+		}
+	}
+	for (u32 i = 0; i < count && !err; i++) {
+		u32 other;
+
+		if (p->other[i] || !has_addresses(&list[i]) || !has_ranges(&list[i]))
+			continue;
+		other = mirrored_find(p, i);
+		if (other) {
+			p->other[i] = other;
+			p->other[other - 1] = i + 1;
+		}
+	}
+	return err;
+}
+
+/* ---- who serves ---- */
+
+static u64 first_time(const struct byte_ranges *ranges)
+{
+	return ranges->count ? ranges->data[0].time_ns : UINT64_MAX;
+}
+
+/* Whether what was told of an end says that it accepted the connection: 1; that it made it: -1. */
+static int side_of(const struct pairing *p, const struct socket_end *end)
+{
+	if (end->sides & FILE_ACCEPTED)
+		return 1;
+	if (end->sides & FILE_MADE)
+		return -1;
+	return end->socket && query_socket_accepted(p->hosts[end->host].p, end->socket) ? 1 : 0;
+}
+
+/* Whether `a` is the end that serves, of which `b` is the other one. */
+static bool end_serves(const struct pairing *p, const struct socket_end *a,
+		       const struct socket_end *b, bool *guessed)
+{
+	int side = side_of(p, a), other = side_of(p, b);
+
+	*guessed = false;
+	if (side != other)
+		return side > other;
+	*guessed = true;
+	/* who received first serves; an end alone knows it of itself */
+	if (has_ranges(a))
+		return first_time(&a->received) < first_time(&a->sent);
+	return first_time(&b->sent) < first_time(&b->received);
+}
+
+static u16 port_of(const struct pairing *p, const struct connection *c)
+{
+	const struct fact_socket *server = c->server.socket, *caller = c->caller.socket;
+	u16 port;
+
+	if (server && server->socket.family != AF_UNIX) {
+		port = query_socket_accepted(p->hosts[c->server.host].p, server);
+		return port ? port : server->socket.local_port;
+	}
+	return caller && caller->socket.family != AF_UNIX ? caller->socket.remote_port : 0;
+}
+
+/* ---- identity ---- */
+
+static u64 connection_id(const struct pairing *p, const struct connection *c)
+{
+	bool caller = has_ranges(&c->caller);
+	const struct socket_end *end = caller ? &c->caller : &c->server;
+	u64 id = hash_pair(p->hosts[end->host].boot, end->first_ns);
+
+	if (!end->socket)
+		return hash_pair(id, end->key);
+	id = hash_pair(id, end->socket->socket.netns);
+	if (end->socket->socket.family == AF_UNIX)
+		return hash_pair(id, end->key);
+	return hash_pair(id, addresses_hash(&end->socket->socket, !caller));
+}
+
+static int connection_compare(const void *a, const void *b)
+{
+	const struct connection *x = a, *y = b;
+
+	COMPARE(x->first_ns, y->first_ns);
+	COMPARE(x->id, y->id);
+	COMPARE(x->caller.host, y->caller.host);
+	COMPARE(x->caller.key, y->caller.key);
+	COMPARE(x->server.key, y->server.key);
+	return 0;
+}
+
+static u64 earlier(u64 a, u64 b)
+{
+	return a && (a < b || !b) ? a : b;
+}
+
+static int connection_add(struct pairing *p, const struct socket_end *a, const struct socket_end *b)
+{
+	static const struct socket_end none;
+	struct connection c = {0};
+	bool serves = end_serves(p, a, b, &c.guessed);
+
+	c.server = serves ? *a : *b;
+	c.caller = serves ? *b : *a;
+	c.port = port_of(p, &c);
+	c.first_ns = earlier(c.caller.first_ns, c.server.first_ns);
+	c.id = connection_id(p, &c);
+	if (!has_ranges(&c.caller)) {
+		/* what was told of it still names the connection */
+		const struct fact_socket *socket = c.caller.socket;
+
+		c.caller = none;
+		c.caller.socket = socket;
+	}
+	if (!has_ranges(&c.server)) {
+		const struct fact_socket *socket = c.server.socket;
+
+		c.server = none;
+		c.server.socket = socket;
+	}
+	return vec_push(&p->out->list, c);
+}
+
+static int connections_make(struct pairing *p)
+{
+	static const struct socket_end none;
+	const struct socket_end *list = p->out->ends.list.data;
+	int err = 0;
+
+	for (u32 i = 0; i < p->out->ends.list.count && !err; i++) {
+		u32 other = p->other[i];
+
+		if (other && other - 1 < i)
+			continue;
+		if (has_ranges(&list[i]) || (other && has_ranges(&list[other - 1])))
+			err = connection_add(p, &list[i], other ? &list[other - 1] : &none);
+	}
+	if (!err && p->out->list.count)
+		qsort(p->out->list.data, p->out->list.count, sizeof(*p->out->list.data),
+		      connection_compare);
+	return err;
+}
+
+int connections_find(struct connections *out, const struct request_host *hosts, size_t count)
+{
+	struct pairing p = {.hosts = hosts, .out = out};
+	int err = socket_ends_find(&out->ends, hosts, count);
+
+	if (err)
+		return err;
+	p.other = calloc(out->ends.list.count + 1, sizeof(*p.other));
+	p.next = calloc(out->ends.list.count + 1, sizeof(*p.next));
+	err = p.other && p.next ? ends_pair(&p) : -ENOMEM;
+	err = err ? err : connections_make(&p);
+	free(p.other);
+	free(p.next);
+	number_table_free(&p.addresses);
+	return err;
+}
+
+void connections_free(struct connections *c)
+{
+	vec_free(&c->list);
+	socket_ends_free(&c->ends);
+}

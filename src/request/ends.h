@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sockets as ends of connections, each with the ranges of bytes that went through it. */
+#ifndef REQUEST_ENDS_H
+#define REQUEST_ENDS_H
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+#include "map/partial.h"
+
+/* A host of the input. */
+struct request_host {
+	const struct partial *p; /* finished; borrowed */
+	const char *name;	 /* borrowed; NULL: unknown */
+	u64 boot;		 /* hash of its boot id */
+};
+
+/* Bytes [from, to) of one direction, as one call moved them. */
+struct byte_range {
+	u64 from, to;
+	u64 time_ns; /* the end of the call */
+	u32 tid;
+	bool hole; /* bytes before it are missing, though others came before */
+};
+
+/* In order of their bytes; they do not overlap. */
+struct byte_ranges {
+	const struct byte_range *data;
+	size_t count;
+};
+
+/* A socket, from when its number (inode) stood for it. */
+struct socket_end {
+	u64 key; /* its number */
+	u32 host;
+	const struct fact_socket *socket; /* what was told of it last; NULL: nothing */
+	u16 sides;			  /* FILE_SIDES that were told of it */
+	u32 peer;	       /* the end that the kernel told as its peer, + 1; 0: none */
+	u64 from_ns;	       /* the number stood for it from then on; 0: always */
+	u64 told_ns;	       /* when its addresses were told first; 0: never */
+	u64 first_ns, last_ns; /* of its ranges; 0: it has none */
+	struct byte_ranges sent, received;
+};
+
+/* Starts with all zero. */
+struct socket_ends {
+	VEC(struct socket_end) list; /* by host */
+	VEC(struct byte_range) ranges;
+	u64 unsure; /* ranges that were left out, since their position is not sure */
+};
+
+/* Finds the sockets of all hosts and their ranges. 0 or -ENOMEM; free `out` in any case. */
+int socket_ends_find(struct socket_ends *out, const struct request_host *hosts, size_t count);
+
+void socket_ends_free(struct socket_ends *ends);
+
+#endif

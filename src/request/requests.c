@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request/requests.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "request/traces.h"
+
+#define NAME_BYTES 512
+
+/* ---- operations ---- */
+
+/* The address of an end that was not recorded, as the other end knows it. */
+static void address_write(const struct fact_socket *of, bool remote, char *text, size_t size)
+{
+	const struct record_socket *s = &of->socket;
+	u64 hi = remote ? s->remote_hi : s->local_hi, lo = remote ? s->remote_lo : s->local_lo;
+	static const u8 mapped[12] = {[10] = 0xff, [11] = 0xff};
+	u8 bytes[16];
+	bool old;
+
+	memcpy(bytes, &hi, 8);
+	memcpy(bytes + 8, &lo, 8);
+	old = s->family == AF_INET || memcmp(bytes, mapped, sizeof(mapped)) == 0;
+	if (!inet_ntop(old ? AF_INET : AF_INET6, old ? bytes + 12 : bytes, text, (socklen_t)size))
+		snprintf(text, size, "?");
+}
+
+/* The path of the Unix socket of a connection; NULL: it has none. */
+static const char *path_of(const struct connection *c)
+{
+	if (c->server.socket && c->server.socket->path)
+		return c->server.socket->path;
+	return c->caller.socket ? c->caller.socket->path : NULL;
+}
+
+/* Names what serves a connection, whose server is in `process` (0: not recorded). */
+static void operation_write(const struct requests *r, const struct connection *c, u32 process,
+			    char *service, char *name)
+{
+	const char *path = path_of(c);
+
+	if (process)
+		snprintf(service, NAME_BYTES, "%s", process_service(&r->processes, process));
+	else if (c->port && c->caller.socket)
+		address_write(c->caller.socket, true, service, NAME_BYTES);
+	else
+		snprintf(service, NAME_BYTES, "%s", path ? path : "?");
+	if (c->port)
+		snprintf(name, NAME_BYTES + 16,
+			 strchr(service, ':') && !process ? "[%s]:%u" : "%s:%u", service, c->port);
+	else if (path && process)
+		snprintf(name, NAME_BYTES + 16, "%.240s:%.240s", service, path);
+	else
+		snprintf(name, NAME_BYTES + 16, "%s", service);
+}
+
+/* The number of an operation, a new one if there is none of that name. 0 or -ENOMEM. */
+static int operation_find(struct requests *r, struct bytes_map *known, const char *service,
+			  const char *name, u32 *number)
+{
+	uintptr_t at = (uintptr_t)bytes_map_get(known, name, strlen(name));
+	struct request_operation op;
+	int err;
+
+	*number = (u32)at - 1;
+	if (at)
+		return 0;
+	op = (struct request_operation){strdup(name), strdup(service)};
+	err = op.name && op.service ? vec_push(&r->operation_list, op) : -ENOMEM;
+	if (err) {
+		free(op.name);
+		free(op.service);
+		return err;
+	}
+	*number = (u32)r->operation_list.count - 1;
+	return bytes_map_put(known, name, strlen(name), (void *)(uintptr_t)r->operation_list.count);
+}
+
+static int operations_make(struct requests *r)
+{
+	size_t count = r->connections.list.count;
+	u32 *server = calloc(count + 1, sizeof(*server)); /* process of each connection */
+	struct bytes_map known = {0};
+	int err = 0;
+
+	r->operations = calloc(count + 1, sizeof(*r->operations));
+	if (!server || !r->operations)
+		err = -ENOMEM;
+	for (size_t i = 0; i < r->exchanges.count && !err; i++) {
+		const struct exchange *x = &r->exchanges.data[i];
+
+		if (!server[x->connection])
+			server[x->connection] = x->server.process;
+	}
+	for (size_t i = 0; i < count && !err; i++) {
+		char service[NAME_BYTES], name[NAME_BYTES + 16];
+
+		operation_write(r, &r->connections.list.data[i], server[i], service, name);
+		err = operation_find(r, &known, service, name, &r->operations[i]);
+	}
+	bytes_map_free(&known);
+	free(server);
+	return err;
+}
+
+/* ---- linking ---- */
+
+struct linking {
+	VEC(struct exchange_connection) connections;
+	VEC(struct request_fork) forks;
+	struct hand_off_list hand_offs;
+};
+
+static int connections_tell(const struct requests *r, struct linking *l)
+{
+	int err = vec_reserve(&l->connections, r->connections.list.count);
+
+	for (size_t i = 0; i < r->connections.list.count && !err; i++) {
+		const struct connection *c = &r->connections.list.data[i];
+		const struct byte_range *first = c->caller.sent.count ? c->caller.sent.data : NULL;
+		const char *name = r->operation_list.data[r->operations[i]].name;
+		struct exchange_connection told = {.peer = hash_bytes(name, strlen(name))};
+
+		if (first && first->from == 0 && c->caller.told_ns &&
+		    c->caller.told_ns < first->time_ns) {
+			told.connected_ns = c->caller.told_ns;
+			told.connected_tid = first->tid;
+		}
+		err = vec_push(&l->connections, told);
+	}
+	return err;
+}
+
+static int forks_tell(struct requests *r, struct linking *l, u32 host)
+{
+	const struct facts *facts = &r->hosts[host].p->facts;
+	int err = 0;
+
+	for (size_t i = 0; i < facts->forks.count && !err; i++) {
+		const struct fact_fork *f = &facts->forks.data[i];
+		struct request_fork fork = {.time_ns = f->time_ns, .tid = f->parent_tid};
+
+		if (f->pid == f->parent_pid || f->flags & THREAD_IS_THREAD)
+			continue;
+		fork.parent = process_of_pid(&r->processes, host, f->parent_pid, f->time_ns, false);
+		fork.child = process_of_pid(&r->processes, host, f->pid, f->time_ns + 1, false);
+		if (fork.parent && fork.child)
+			err = vec_push(&l->forks, fork);
+	}
+	return err;
+}
+
+static int edges_find(struct requests *r, struct linking *l)
+{
+	const struct link_input in = {.exchanges = r->exchanges.data,
+				      .exchange_count = r->exchanges.count,
+				      .connections = l->connections.data,
+				      .connection_count = l->connections.count,
+				      .hand_offs = l->hand_offs.data,
+				      .hand_off_count = l->hand_offs.count,
+				      .forks = l->forks.data,
+				      .fork_count = l->forks.count,
+				      .details = r->details.list.data,
+				      .detail_count = r->details.list.count,
+				      .process_count = r->processes.list.count};
+
+	r->edges = calloc(r->exchanges.count + 1, sizeof(*r->edges));
+	return r->edges ? request_link(&in, r->edges) : -ENOMEM;
+}
+
+static int requests_link(struct requests *r)
+{
+	struct linking l = {0};
+	int err = connections_tell(r, &l);
+
+	for (u32 host = 0; host < r->hosts_count && !err; host++) {
+		err = hand_offs_find(&l.hand_offs, &r->processes, host);
+		err = err ? err : forks_tell(r, &l, host);
+	}
+	err = err ? err : edges_find(r, &l);
+	r->hand_offs = l.hand_offs.count;
+	vec_free(&l.connections);
+	vec_free(&l.forks);
+	vec_free(&l.hand_offs);
+	return err;
+}
+
+/* ---- all together ---- */
+
+static int parents_choose(struct requests *r, u32 min_probability_ppm)
+{
+	r->parents = calloc(r->exchanges.count + 1, sizeof(*r->parents));
+	if (!r->parents)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->exchanges.count; i++) {
+		const struct edge *e = &r->edges[i];
+		bool sure = e->parent < r->exchanges.count &&
+			    e->probability_ppm >= min_probability_ppm;
+
+		r->parents[i] = sure ? e->parent : EDGE_ROOT;
+	}
+	return 0;
+}
+
+static int times_make(struct requests *r)
+{
+	const struct stints_input in = {.exchanges = r->exchanges.data,
+					.count = r->exchanges.count,
+					.parents = r->parents,
+					.processes = &r->processes,
+					.times = r->times};
+	int err = 0;
+
+	for (size_t i = 0; i < r->hosts_count && !err; i++)
+		err = thread_times_make(&r->times[i], r->hosts[i].p);
+	return err ? err : stints_make(&r->stints, &in);
+}
+
+int requests_make(struct requests *out, const struct request_host *hosts, size_t count,
+		  u32 min_probability_ppm)
+{
+	int err;
+
+	*out = (struct requests){.hosts = hosts,
+				 .hosts_count = count,
+				 .processes = {.hosts = hosts, .hosts_count = count},
+				 .times = calloc(count + 1, sizeof(*out->times))};
+	err = out->times ? connections_find(&out->connections, hosts, count) : -ENOMEM;
+	err = err ? err : exchanges_make(&out->exchanges, &out->connections, &out->processes);
+	err = err ? err : processes_name(&out->processes);
+	err = err ? err : operations_make(out);
+	err = err ? err : request_apps_make(&out->apps, hosts, count);
+	err = err ? err
+		  : exchanges_published(&out->exchanges, &out->details, &out->apps,
+					&out->processes);
+	err = err ? err : requests_link(out);
+	err = err ? err : parents_choose(out, min_probability_ppm);
+	err = err ? err : times_make(out);
+	return err ? err : request_traces_make(out);
+}
+
+void requests_free(struct requests *r)
+{
+	for (size_t i = 0; i < r->hosts_count && r->times; i++)
+		thread_times_free(&r->times[i]);
+	free(r->times);
+	for (size_t i = 0; i < r->operation_list.count; i++) {
+		free(r->operation_list.data[i].name);
+		free(r->operation_list.data[i].service);
+	}
+	vec_free(&r->operation_list);
+	free(r->operations);
+	stints_free(&r->stints);
+	vec_free(&r->exchanges);
+	free(r->edges);
+	free(r->parents);
+	free(r->node_parents);
+	request_apps_free(&r->apps);
+	exchange_details_free(&r->details);
+	vec_free(&r->spans);
+	vec_free(&r->traces);
+	connections_free(&r->connections);
+	processes_free(&r->processes);
+}
