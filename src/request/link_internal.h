@@ -49,6 +49,7 @@ struct link_item {
 	u32 candidates; /* requests that were open */
 	u32 next;	/* the next call in its section */
 	u8 evidence;	/* enum edge_evidence of the label */
+	bool is_helper; /* made by a thread that then ended the wait of the section's thread */
 	bool is_call, is_request, is_answered;
 };
 

@@ -8,13 +8,19 @@
  */
 #include "request/link_internal.h"
 
+/* So many sections, and percent of those whose sides agree, tell that wakers cannot be trusted. */
+#define DIFFER_LEAST 8
+#define DIFFER_PERCENT 5
+
 /* One pass over the events of a process. */
 struct section_pass {
 	struct link *l;
 	struct link_process *p;
-	u32 open;      /* requests that are open */
-	u32 open_xor;  /* their numbers, so that the only one is known */
-	bool sections; /* threads have sections: light threads do not run in this process */
+	u32 open;	   /* requests that are open */
+	u32 open_xor;	   /* their numbers, so that the only one is known */
+	bool distrusts;	   /* what wakers say */
+	u32 agree, differ; /* sections of which both sides say the same, or not */
+	bool sections;	   /* threads have sections: light threads do not run in this process */
 };
 
 static struct link_thread *thread_of(struct section_pass *s, const struct link_event *e)
@@ -126,24 +132,50 @@ static void call_belongs(struct link *l, u32 call, u32 request, enum edge_eviden
 		link_label(l, call, request, evidence);
 }
 
-/* The thread has answered a request: its section belongs to it. */
+/* Compares what both sides say of a section. It tells whether wakers hand over what they work at.
+ */
+static void sides_compare(struct section_pass *s, const struct link_thread *t, u32 request)
+{
+	const struct link_item *first = t->first == NOBODY ? NULL : &s->l->items[t->first];
+
+	if (!first || first->evidence != EDGE_WAKE)
+		return;
+	s->agree += first->request == request;
+	s->differ += first->request != request;
+}
+
+/* The thread has answered a request: its section belongs to it, with what others did for it. */
 static void section_answered(struct section_pass *s, struct link_thread *t, u32 request)
 {
+	sides_compare(s, t, request);
 	for (u32 call = t->first; call != NOBODY; call = s->l->items[call].next)
-		call_belongs(s->l, call, request, EDGE_THREAD);
+		call_belongs(s->l, call, request,
+			     s->l->items[call].is_helper ? EDGE_WAKE : EDGE_THREAD);
 	section_end(t);
 }
 
 /*
- * The thread has ended the wait of another one, whose request this is. Its section may have begun
- * with a task of somebody else, whose end woke nobody. So only the last call is surely of this
- * task. If the section was handed over by the same request, it has all its calls already.
+ * A thread has ended the wait of another one, and so made its last call for it. Its section may
+ * have begun with a task of somebody else, whose end woke nobody. So its other calls stay as they
+ * are.
  */
-static void section_handed_back(struct section_pass *s, struct link_thread *t, u32 request)
+static void section_handed_back(struct section_pass *s, struct link_thread *t,
+				struct link_thread *to, u64 at_ns)
 {
-	if (t->first != NOBODY)
-		call_belongs(s->l, t->last, request, EDGE_WAKE);
+	u32 call = t->first == NOBODY ? NOBODY : t->last;
+
+	if (link_is_open(s->l, to->request, at_ns)) {
+		sides_compare(s, t, to->request);
+		if (call != NOBODY)
+			call_belongs(s->l, call, to->request, EDGE_WAKE);
+	} else if (call != NOBODY) {
+		/* the section of the other one will tell */
+		s->l->items[call].is_helper = true;
+		section_add(s, to, call);
+	}
 	section_end(t);
+	if (t->has_word)
+		t->request = NOBODY;
 }
 
 static void request_came(struct section_pass *s, const struct link_event *e)
@@ -178,26 +210,34 @@ static void request_ended(struct section_pass *s, const struct link_event *e)
 		t->request = item->then;
 }
 
-/* A thread was woken by another one of its process. */
+static void work_taken(struct link_thread *t, u32 request, u32 word)
+{
+	t->request = request;
+	t->word = word;
+	t->has_word = true;
+	section_end(t);
+}
+
+/*
+ * A thread was woken by another one of its process. It was idle if it takes its work at this word.
+ * If the waker does so, too, it has only passed on that there is more to do, and not what.
+ */
 static void work_came(struct section_pass *s, const struct link_event *e)
 {
 	const struct hand_off *h = &s->l->in->hand_offs[e->number];
 	struct link_thread *woken = thread_of(s, e), *waker = waker_of(s, e);
-	u32 word = h->word ? h->word : h->kind, given;
-	bool busy;
+	u32 word = h->word ? h->word : h->kind;
+	bool passes, knows, busy;
 
 	if (woken->mixed || !s->sections || link_word_is_lock(s->l, h) || hands_over_late(waker))
 		return;
-	given = link_is_open(s->l, waker->request, e->time_ns) ? waker->request : NOBODY;
+	passes = waker->has_word && waker->word == word;
+	knows = link_is_open(s->l, waker->request, e->time_ns);
 	busy = link_is_open(s->l, woken->request, e->time_ns);
-	if (given != NOBODY && (!busy || (woken->has_word && woken->word == word))) {
-		woken->request = given;
-		woken->word = word;
-		woken->has_word = true;
-		section_end(woken);
-	} else if (busy && woken->request != given && !waker->mixed) {
-		section_handed_back(s, waker, woken->request);
-	}
+	if (passes || (woken->has_word ? woken->word == word : knows && !busy))
+		work_taken(woken, passes || !knows || s->distrusts ? NOBODY : waker->request, word);
+	else if (!waker->mixed && (busy || woken->has_word))
+		section_handed_back(s, waker, woken, e->time_ns);
 }
 
 /* A loop that reads an answer goes on with another request than the one that it read last. */
@@ -240,19 +280,59 @@ static void process_made(struct section_pass *s, const struct link_event *e)
 		child->inherited = request;
 }
 
-void sections_label(struct link *l, struct link_process *p)
+static void sections_pass(struct section_pass *s)
 {
 	static void (*const steps[])(struct section_pass *, const struct link_event *) = {
 		[LINK_DONE] = answer_came,  [LINK_WAKE] = work_came,  [LINK_REQUEST] = request_came,
 		[LINK_FORK] = process_made, [LINK_CALL] = call_began, [LINK_ANSWER] = request_ended,
 	};
+
+	for (size_t i = s->p->begin; i < s->p->end; i++) {
+		const struct link_event *e = &s->l->events[i];
+
+		if (e->kind < sizeof(steps) / sizeof(steps[0]) && steps[e->kind])
+			steps[e->kind](s, e);
+	}
+}
+
+static void thread_forget(struct link_thread *t)
+{
+	t->request = t->first = NOBODY;
+	t->has_word = false;
+	t->calls = t->outside = 0;
+}
+
+static void call_forget(struct link_item *item)
+{
+	item->request = NOBODY;
+	item->evidence = EDGE_NONE;
+	item->is_helper = false;
+}
+
+/* Takes back what a pass has found of the calls of its process. */
+static void sections_forget(struct section_pass *s)
+{
+	s->open = s->open_xor = s->p->calls = 0;
+	for (size_t i = s->p->begin; i < s->p->end; i++) {
+		const struct link_event *e = &s->l->events[i];
+
+		thread_forget(thread_of(s, e));
+		if (e->kind == LINK_CALL)
+			call_forget(&s->l->items[e->number]);
+		else if (e->kind == LINK_WAKE)
+			thread_forget(waker_of(s, e));
+	}
+}
+
+void sections_label(struct link *l, struct link_process *p)
+{
 	struct section_pass s = {.l = l, .p = p, .sections = !p->has_lights};
 
 	mixed_find(&s);
-	for (size_t i = p->begin; i < p->end; i++) {
-		const struct link_event *e = &l->events[i];
-
-		if (e->kind < sizeof(steps) / sizeof(steps[0]) && steps[e->kind])
-			steps[e->kind](&s, e);
-	}
+	sections_pass(&s);
+	if (s.differ < DIFFER_LEAST || (u64)s.differ * 100 < (u64)s.agree * DIFFER_PERCENT)
+		return;
+	sections_forget(&s);
+	s.distrusts = true;
+	sections_pass(&s);
 }
