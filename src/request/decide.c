@@ -11,6 +11,7 @@
 #include "request/probability.h"
 
 #define CLEARLY 0.03   /* so much larger is a share of complete requests */
+#define FEW_PERCENT 5  /* of the requests to services that are known */
 #define TAUGHT_LEAST 5 /* requests; with fewer a service is learned from guesses, too */
 
 struct deciding {
@@ -18,22 +19,27 @@ struct deciding {
 	struct link_process *p;
 	struct decide_space *space;
 	struct model model[2]; /* forward, backward */
-	enum order_rule rule[2];
-	struct order_score score[2];
+	struct order_score scores[2][DECIDE_RULES];
+	u32 best[2];	    /* of the ways in each direction */
+	double complete[2]; /* the share of requests that are, in the best ways */
 };
 
 int decide_space_init(struct decide_space *s, const struct link *l)
 {
 	size_t count = l->in->exchange_count + 1;
+	bool failed = false;
 
 	*s = (struct decide_space){
-		.forward = calloc(count, sizeof(*s->forward)),
-		.backward = calloc(count, sizeof(*s->backward)),
-		.trial = calloc(count, sizeof(*s->trial)),
 		.owners = calloc(count, sizeof(*s->owners)),
 		.how = calloc(count, sizeof(*s->how)),
 	};
-	if (!s->forward || !s->backward || !s->trial || !s->owners || !s->how)
+	for (int i = 0; i < 2 * DECIDE_RULES; i++) {
+		struct choice **way = &s->ways[i / DECIDE_RULES][i % DECIDE_RULES];
+
+		*way = calloc(count, sizeof(**way));
+		failed |= !*way;
+	}
+	if (failed || !s->owners || !s->how)
 		return -ENOMEM;
 	if (l->in->learned && learned_merge(&s->learned, l->in->learned))
 		return -ENOMEM;
@@ -43,21 +49,12 @@ int decide_space_init(struct decide_space *s, const struct link *l)
 
 void decide_space_free(struct decide_space *s)
 {
-	free(s->forward);
-	free(s->backward);
-	free(s->trial);
+	for (int i = 0; i < 2 * DECIDE_RULES; i++)
+		free(s->ways[i / DECIDE_RULES][i % DECIDE_RULES]);
 	free(s->owners);
 	free(s->how);
 	learned_free(&s->learned);
 	order_space_free(&s->order);
-}
-
-static void choices_swap(struct choice **a, struct choice **b)
-{
-	struct choice *was = *a;
-
-	*a = *b;
-	*b = was;
 }
 
 /* A guess, where nothing was learned yet: the request at which the thread was last. */
@@ -125,16 +122,44 @@ static void owners_of_choices(struct deciding *d, const struct choice *choices)
 	}
 }
 
-static bool is_taught(const struct model *m)
+static double complete_share(const struct order_score *s)
 {
-	for (u32 i = 0; i < m->service_count; i++) {
-		if (m->services[i].requests < TAUGHT_LEAST)
-			return false;
-	}
-	return true;
+	return s->ended ? (double)s->complete / (double)s->ended : 0;
 }
 
-static int model_teach(struct deciding *d, bool backward)
+static u32 way_most_complete(const struct deciding *d, int backward)
+{
+	u32 best = 0;
+
+	for (u32 i = 1; i < DECIDE_RULES; i++) {
+		if (order_score_value(&d->scores[backward][i]) >
+		    order_score_value(&d->scores[backward][best]))
+			best = i;
+	}
+	return best;
+}
+
+/*
+ * Notes which services need no guesses. True if none does. Next to a service that is well known,
+ * one with few requests is not guessed at: it is rather a connection of which the wrong end was
+ * taken for the server.
+ */
+static bool all_are_taught(struct model *m)
+{
+	u64 known = 0;
+	bool all = true;
+
+	for (u32 i = 0; i < m->service_count; i++)
+		known += m->services[i].requests >= TAUGHT_LEAST ? m->received[i] : 0;
+	for (u32 i = 0; i < m->service_count; i++) {
+		m->services[i].taught = m->services[i].requests >= TAUGHT_LEAST ||
+					m->received[i] * 100 < known * FEW_PERCENT;
+		all &= m->services[i].taught;
+	}
+	return all;
+}
+
+static int model_teach(struct deciding *d, int backward)
 {
 	struct model *m = &d->model[backward];
 	struct lessons s = {.l = d->l, .p = d->p, .owners = d->space->owners};
@@ -147,9 +172,9 @@ static int model_teach(struct deciding *d, bool backward)
 		return err;
 	model_add(m, &d->space->learned, backward);
 	err = lessons_alone(&s);
-	if (!err && !is_taught(m)) {
+	if (!err && !all_are_taught(m)) {
 		if (backward)
-			owners_of_choices(d, d->space->forward);
+			owners_of_choices(d, d->space->ways[0][way_most_complete(d, 0)]);
 		else
 			err = owners_seed(d);
 		if (!err)
@@ -159,45 +184,39 @@ static int model_teach(struct deciding *d, bool backward)
 	return err;
 }
 
-static int rule_run(struct deciding *d, bool backward, enum order_rule rule, const u32 *agreed,
-		    struct order_score *score)
+static const enum order_rule rules[2][DECIDE_RULES] = {
+	{ORDER_BATCH, ORDER_FIRST, ORDER_THREAD},
+	{ORDER_FIRST, ORDER_BATCH, ORDER_THREAD},
+};
+
+static struct choice *way_best(const struct deciding *d, int backward)
 {
+	return d->space->ways[backward][d->best[backward]];
+}
+
+static int way_run(struct deciding *d, int backward, u32 way, const u32 *agreed)
+{
+	struct order_score again, *score = agreed ? &again : &d->scores[backward][way];
 	struct order_task task = {
 		.l = d->l,
 		.p = d->p,
 		.model = &d->model[backward],
 		.agreed = agreed,
 		.space = &d->space->order,
-		.rule = rule,
+		.rule = rules[backward][way],
 		.backward = backward,
 	};
 
-	return order_run(&task, d->space->trial, score);
+	return order_run(&task, d->space->ways[backward][way], score);
 }
 
-/* Runs all rules in one direction, and keeps the choices of the best. */
-static int rules_try(struct deciding *d, bool backward)
+static int ways_run(struct deciding *d, int backward)
 {
-	static const enum order_rule forward[] = {ORDER_BATCH, ORDER_FIRST, ORDER_THREAD,
-						  ORDER_LAST};
-	static const enum order_rule back[] = {ORDER_FIRST, ORDER_BATCH, ORDER_THREAD};
-	const enum order_rule *rules = backward ? back : forward;
-	size_t count = backward ? sizeof(back) / sizeof(*back) : sizeof(forward) / sizeof(*forward);
-	struct choice **best = backward ? &d->space->backward : &d->space->forward;
-	struct order_score score;
+	int err = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		int err = rule_run(d, backward, rules[i], NULL, &score);
-
-		if (err)
-			return err;
-		if (i == 0 || order_score_value(&score) > order_score_value(&d->score[backward])) {
-			choices_swap(&d->space->trial, best);
-			d->score[backward] = score;
-			d->rule[backward] = rules[i];
-		}
-	}
-	return 0;
+	for (u32 i = 0; i < DECIDE_RULES && !err; i++)
+		err = way_run(d, backward, i, NULL);
+	return err;
 }
 
 static bool choices_agree(const struct choice *forward, const struct choice *backward)
@@ -206,41 +225,64 @@ static bool choices_agree(const struct choice *forward, const struct choice *bac
 	       backward->evidence != EDGE_TIMING;
 }
 
-/* What both ways found holds from now on. */
-static void agreed_note(struct deciding *d)
+/* The share of calls of which a way forward and one backward find the same request. */
+static double ways_agree(const struct deciding *d, u32 forward, u32 backward)
 {
+	const struct choice *f = d->space->ways[0][forward], *b = d->space->ways[1][backward];
+	u64 agree = 0;
+
 	for (size_t i = d->p->begin; i < d->p->end; i++) {
 		u32 call = d->l->events[i].number;
-		const struct choice *f = &d->space->forward[call];
 
-		if (d->l->events[i].kind != LINK_CALL)
-			continue;
-		d->space->how[call] = f->evidence;
-		d->space->owners[call] = choices_agree(f, &d->space->backward[call]) ? f->request
-										     : NOBODY;
+		if (d->l->events[i].kind == LINK_CALL)
+			agree += choices_agree(&f[call], &b[call]);
+	}
+	return (double)agree / d->p->calls;
+}
+
+/* The way in each direction that together complete most requests and agree most. */
+static void ways_choose(struct deciding *d)
+{
+	double most = -1;
+
+	for (u32 f = 0; f < DECIDE_RULES; f++) {
+		for (u32 b = 0; b < DECIDE_RULES; b++) {
+			double value = order_score_value(&d->scores[0][f]) +
+				       order_score_value(&d->scores[1][b]) + ways_agree(d, f, b);
+
+			if (value > most) {
+				most = value;
+				d->best[0] = f;
+				d->best[1] = b;
+			}
+		}
 	}
 }
 
-/* Runs the best rules again with what both ways agreed on. */
+/* What both ways found holds from now on. */
+static void agreed_note(struct deciding *d)
+{
+	const struct choice *f = way_best(d, 0), *b = way_best(d, 1);
+
+	for (size_t i = d->p->begin; i < d->p->end; i++) {
+		u32 call = d->l->events[i].number;
+
+		if (d->l->events[i].kind != LINK_CALL)
+			continue;
+		d->space->how[call] = f[call].evidence;
+		d->space->owners[call] = choices_agree(&f[call], &b[call]) ? f[call].request
+									   : NOBODY;
+	}
+}
+
+/* Runs the best ways again with what both agreed on. */
 static int agreed_hold(struct deciding *d)
 {
-	struct order_score score;
 	int err;
 
 	agreed_note(d);
-	err = rule_run(d, false, d->rule[0], d->space->owners, &score);
-	if (err)
-		return err;
-	choices_swap(&d->space->trial, &d->space->forward);
-	err = rule_run(d, true, d->rule[1], d->space->owners, &score);
-	if (!err)
-		choices_swap(&d->space->trial, &d->space->backward);
-	return err;
-}
-
-static double complete_share(const struct order_score *s)
-{
-	return s->ended ? (double)s->complete / (double)s->ended : 0;
+	err = way_run(d, 0, d->best[0], d->space->owners);
+	return err ? err : way_run(d, 1, d->best[1], d->space->owners);
 }
 
 /*
@@ -258,7 +300,7 @@ static const struct choice *choice_better(const struct deciding *d, const struct
 		return backward;
 	if ((forward->evidence == EDGE_TIMING) != (backward->evidence == EDGE_TIMING))
 		return forward->evidence == EDGE_TIMING ? backward : forward;
-	more = complete_share(&d->score[0]) - complete_share(&d->score[1]);
+	more = d->complete[0] - d->complete[1];
 	if (more > CLEARLY || more < -CLEARLY)
 		return more > 0 ? forward : backward;
 	return forward->hop <= backward->hop ? forward : backward;
@@ -267,14 +309,13 @@ static const struct choice *choice_better(const struct deciding *d, const struct
 static void edge_fill(struct deciding *d, u32 call, u32 thread, struct edge *edge)
 {
 	const struct link_item *item = &d->l->items[call];
-	const struct choice *f = &d->space->forward[call], *b = &d->space->backward[call];
+	const struct choice *f = &way_best(d, 0)[call], *b = &way_best(d, 1)[call];
 	const struct choice *c = choice_better(d, f, b);
 	struct probability_of of = {.p = d->p, .thread = &d->l->threads.data[thread]};
-	bool back = c == b && c != f;
+	bool back = c == b;
 
-	of.complete = complete_share(&d->score[back]);
-	of.other = complete_share(&d->score[!back]);
-
+	of.complete = d->complete[back];
+	of.other = d->complete[!back];
 	*edge = (struct edge){c->request, 0, item->candidates, c->evidence, 0, 0};
 	edge->agrees = choices_agree(f, b);
 	if (item->request != NOBODY)
@@ -302,26 +343,30 @@ static void labels_choose(struct deciding *d)
 {
 	for (size_t i = d->p->begin; i < d->p->end; i++) {
 		u32 call = d->l->events[i].number;
+		struct choice label = {.request = d->l->items[call].request};
 
 		if (d->l->events[i].kind != LINK_CALL)
 			continue;
-		d->space->forward[call] = (struct choice){.request = d->l->items[call].request};
-		d->space->backward[call] = d->space->forward[call];
+		way_best(d, 0)[call] = way_best(d, 1)[call] = label;
 		d->space->owners[call] = NOBODY;
 	}
 }
 
 static int ways_find(struct deciding *d)
 {
-	int err = model_teach(d, false);
+	int err = 0;
 
-	if (!err)
-		err = rules_try(d, false);
-	if (!err)
-		err = model_teach(d, true);
-	if (!err)
-		err = rules_try(d, true);
-	return err ? err : agreed_hold(d);
+	for (int backward = 0; backward < 2 && !err; backward++) {
+		err = model_teach(d, backward);
+		if (!err)
+			err = ways_run(d, backward);
+	}
+	if (err)
+		return err;
+	ways_choose(d);
+	for (int backward = 0; backward < 2; backward++)
+		d->complete[backward] = complete_share(&d->scores[backward][d->best[backward]]);
+	return agreed_hold(d);
 }
 
 int process_decide(struct link *l, struct link_process *p, struct decide_space *space,

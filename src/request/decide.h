@@ -5,11 +5,14 @@
 
 #include "request/order.h"
 
+#define DECIDE_RULES 3 /* tried in each direction */
+
 /* Memory for the decisions of all processes, one after another. */
 struct decide_space {
 	struct order_space order;
-	/* by number of the call; in->exchange_count of each */
-	struct choice *forward, *backward, *trial;
+	/* by number of the call; in->exchange_count of each: one for each rule tried in a direction
+	 */
+	struct choice *ways[2][DECIDE_RULES];
 	u32 *owners;
 	u8 *how;		/* the evidence, where both ways agreed at first */
 	struct learned learned; /* sorted copy of what earlier recordings taught */

@@ -45,7 +45,7 @@ static int peer_counted(struct map *counts, u64 peer)
 }
 
 /* The most frequent ones of a map of counts, the smaller number first where they are equal. */
-static u32 most_frequent(const struct map *counts, u64 *into, u32 most)
+static u32 most_frequent(const struct map *counts, u64 *into, u64 *how_often, u32 most)
 {
 	struct peer_count best[MODEL_PEERS];
 	struct map_entry entry;
@@ -64,14 +64,17 @@ static u32 most_frequent(const struct map *counts, u64 *into, u32 most)
 		if (i < most)
 			best[i] = c;
 	}
-	for (u32 i = 0; i < count; i++)
+	for (u32 i = 0; i < count; i++) {
 		into[i] = best[i].peer;
+		how_often[i] = best[i].calls;
+	}
 	return count;
 }
 
 int model_init(struct model *m, const struct link *l, const struct link_process *p)
 {
 	struct map services = {0}, peers = {0};
+	u64 calls[MODEL_PEERS];
 	int err = 0;
 
 	*m = (struct model){0};
@@ -83,8 +86,8 @@ int model_init(struct model *m, const struct link *l, const struct link_process 
 		else if (e->kind == LINK_CALL)
 			err = peer_counted(&peers, link_peer(l, e->number));
 	}
-	m->service_count = most_frequent(&services, m->service_peers, MODEL_SERVICES);
-	m->peer_count = most_frequent(&peers, m->peers, MODEL_PEERS);
+	m->service_count = most_frequent(&services, m->service_peers, m->received, MODEL_SERVICES);
+	m->peer_count = most_frequent(&peers, m->peers, calls, MODEL_PEERS);
 	map_free(&services);
 	map_free(&peers);
 	m->services = calloc(m->service_count + 1, sizeof(*m->services));
@@ -144,7 +147,7 @@ int model_take(void *model, const struct learned_key *key, u64 count)
 	u32 peer = model_peer_number(m, key->peer);
 	struct model_service *s = &m->services[service];
 
-	if (service == m->service_count)
+	if (service == m->service_count || s->taught)
 		return 0;
 	if (key->kind == LEARNED_REQUESTS)
 		s->requests += count;

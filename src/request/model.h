@@ -32,6 +32,7 @@ struct model_step {
 
 struct model_service {
 	u64 requests, alone_ns, idle_ns;
+	bool taught; /* no more counts are taken */
 	u64 idle_calls[MODEL_PEERS];
 	u32 calls[MODEL_PEERS][MODEL_CALLS]; /* requests with so many calls to the peer */
 	/* settled */
@@ -44,6 +45,7 @@ struct model_service {
 
 struct model {
 	u64 service_peers[MODEL_SERVICES];
+	u64 received[MODEL_SERVICES]; /* requests to the service in this process */
 	u64 peers[MODEL_PEERS];
 	u32 service_count, peer_count;
 	struct model_service *services; /* service_count */
