@@ -3,29 +3,13 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/beside.h"
 
 #define LIBRARY "libduckdb.so"
-
-/* The folder lib/fathom beside DIR, for a program DIR/fathom. False if that is not known. */
-static bool beside_program(char path[PATH_MAX])
-{
-	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-	char *slash = NULL;
-
-	for (int up = 0; up < 2 && n > 0; up++) {
-		path[n] = '\0';
-		slash = strrchr(path, '/');
-		n = slash ? slash - path : 0;
-	}
-	if (!slash)
-		return false;
-	return snprintf(slash, (size_t)(PATH_MAX - n), "/lib/fathom") < PATH_MAX - n;
-}
 
 static void *beside_program_open(const char *folder)
 {
@@ -45,7 +29,7 @@ static int library_open(struct duckdb *api, const char *path, struct error *e)
 		return api->library ? 0
 				    : error_say(e, ELIBACC, "cannot open DuckDB: %s", dlerror());
 	}
-	if (beside_program(folder))
+	if (beside_program("lib/fathom", folder))
 		api->library = beside_program_open(folder);
 	if (!api->library)
 		api->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
