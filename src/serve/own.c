@@ -111,7 +111,11 @@ static int trace_answer(struct query *q)
 const struct route own_routes[] = {{"/api/v1/status", status_answer},
 				   {"/api/v1/services", own_services},
 				   {"/api/v1/operations", own_operations},
+				   {"/api/v1/series", own_series},
+				   {"/api/v1/heatmap", own_heatmap},
 				   {"/api/v1/search", own_search},
+				   {"/api/v1/compare", own_compare},
+				   {"/api/v1/where", own_where},
 				   {"/api/v1/traces/*", trace_answer},
 				   {"/api/v1/live", own_live},
 				   {0}};

@@ -3,6 +3,7 @@
 #ifndef SERVE_OWN_H
 #define SERVE_OWN_H
 
+#include "base/json.h"
 #include "serve/route.h"
 
 /* Answers with a status and a reason. */
@@ -14,15 +15,33 @@ int own_error(struct query *q, int status, const char *why);
  */
 bool own_range(struct query *q, uint64_t *from_ns, uint64_t *to_ns);
 
+/*
+ * A time before now, such as 15m, or nanoseconds since 1970. NULL leaves the output alone. False:
+ * it is neither.
+ */
+bool own_moment(const char *text, uint64_t now_ns, uint64_t *ns);
+
 /* Nanoseconds since 1970. */
 uint64_t own_now_ns(void);
 
 #define OWN_RANGE_WHY "from and to are nanoseconds since 1970, or a time before now such as 15m"
 
+/* Writes `measured` and, as `time`, the mean of each part of the spans of which the split is known.
+ */
+void own_split_write(struct json *j, const struct store_sum *sum);
+
+/* A quantile of durations: a bucket may end behind the greatest value in it, a quantile does not.
+ */
+uint64_t own_quantile(const struct store_sum *sum, unsigned int per_10000);
+
 /* Answer the paths. */
 int own_services(struct query *q);
 int own_operations(struct query *q);
+int own_series(struct query *q);
+int own_heatmap(struct query *q);
 int own_search(struct query *q);
+int own_compare(struct query *q);
+int own_where(struct query *q);
 int own_live(struct query *q);
 
 #endif

@@ -28,8 +28,7 @@ uint64_t own_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* A time before now, such as 15m, or nanoseconds since 1970. NULL leaves the output alone. */
-static bool moment_parse(const char *text, uint64_t now_ns, uint64_t *ns)
+bool own_moment(const char *text, uint64_t now_ns, uint64_t *ns)
 {
 	uint64_t before;
 
@@ -46,6 +45,6 @@ bool own_range(struct query *q, uint64_t *from_ns, uint64_t *to_ns)
 {
 	uint64_t now_ns = own_now_ns();
 
-	return moment_parse(query_value(q, "from"), now_ns, from_ns) &&
-	       moment_parse(query_value(q, "to"), now_ns, to_ns);
+	return own_moment(query_value(q, "from"), now_ns, from_ns) &&
+	       own_moment(query_value(q, "to"), now_ns, to_ns);
 }

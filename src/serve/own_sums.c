@@ -9,8 +9,7 @@
 
 #define HOUR_NS UINT64_C(3600000000000)
 
-/* The mean of each part, of the spans of which the split is known. */
-static void split_write(struct json *j, const struct store_sum *sum)
+void own_split_write(struct json *j, const struct store_sum *sum)
 {
 	json_u64(j, "measured", sum->measured);
 	if (!sum->measured)
@@ -25,22 +24,25 @@ static void split_write(struct json *j, const struct store_sum *sum)
 	json_object_end(j);
 }
 
+uint64_t own_quantile(const struct store_sum *sum, unsigned int per_10000)
+{
+	uint64_t quantile = durations_quantile(&sum->durations, per_10000);
+
+	return quantile < sum->max_ns ? quantile : sum->max_ns;
+}
+
 static void sum_write(struct json *j, const struct store_sum *sum, double seconds)
 {
-	uint64_t p50 = durations_quantile(&sum->durations, 5000);
-	uint64_t p90 = durations_quantile(&sum->durations, 9000);
-	uint64_t p99 = durations_quantile(&sum->durations, 9900), max = sum->max_ns;
-
 	json_u64(j, "count", sum->count);
 	json_u64(j, "errors", sum->errors);
 	json_double(j, "rate", seconds > 0 ? (double)sum->count / seconds : 0);
 	json_u64(j, "mean_ns", sum->count ? sum->total_ns / sum->count : 0);
-	/* a bucket may end behind the greatest value in it */
-	json_u64(j, "p50_ns", p50 < max ? p50 : max);
-	json_u64(j, "p90_ns", p90 < max ? p90 : max);
-	json_u64(j, "p99_ns", p99 < max ? p99 : max);
-	json_u64(j, "max_ns", max);
-	split_write(j, sum);
+	json_u64(j, "p50_ns", own_quantile(sum, 5000));
+	json_u64(j, "p90_ns", own_quantile(sum, 9000));
+	json_u64(j, "p99_ns", own_quantile(sum, 9900));
+	json_u64(j, "max_ns", sum->max_ns);
+	own_split_write(j, sum);
+	json_u64(j, "p95_ns", own_quantile(sum, 9500));
 }
 
 static void list_write(struct json *j, const struct store_sums *sums, bool of_operations,

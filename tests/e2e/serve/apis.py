@@ -17,6 +17,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+import charts
 from checks import Checks
 from described import Described, read_sources
 from server import PATIENCE, Server
@@ -476,6 +477,7 @@ def send_full(server):
 def check_openapi(server, checks):
     described = Described()
     send_full(server)
+    charts.check(server, checks, described, lambda *spans: send(server, charts.SERVICE, *spans), span_of)
     window = {"from": "1h"}
     for path, parameters in (
             ("status", {}), ("services", window), ("operations", {**window, "service": "api-shop"}),

@@ -8,7 +8,7 @@ import re
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float)}
 RARE = {"Status.log.error", "Status.store.error",
-        "Search.partial", "Status.store.lost_why"}  # only what fails has them
+        "Search.partial", "CompareSide.partial", "Where.partial", "Status.store.lost_why"}  # only what fails has them
 
 
 class Described:

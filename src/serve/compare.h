@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What tells two sets of spans of an operation apart: each kind of time, each place beneath them,
+ * each operation that they call, and each attribute, with what it explains of the difference of
+ * their mean durations.
+ */
+#ifndef SERVE_COMPARE_H
+#define SERVE_COMPARE_H
+
+#include "base/map.h"
+#include "serve/gather.h"
+
+enum difference_kind {
+	DIFFERENCE_PART,      /* a part of the split; the value is its name */
+	DIFFERENCE_PLACE,     /* where kernel spans beneath wait; the key is the part */
+	DIFFERENCE_CALL,      /* an operation beneath; the key is the service */
+	DIFFERENCE_ATTRIBUTE, /* of the span or its resource, with its value */
+};
+
+/* Of one side: 0 is the set that is looked at, 1 is that to which it is compared. */
+struct difference_side {
+	uint64_t count;	   /* spans that have it */
+	uint64_t total_ns; /* their time in it; of an attribute, their durations */
+	double mean_ns;	   /* what a span of the side has; of an attribute, their mean duration */
+};
+
+struct difference {
+	enum difference_kind kind;
+	const char *key, *value; /* in the pool */
+	struct difference_side sides[2];
+	double explains_ns; /* of the difference of the means */
+	uint64_t last;	    /* the last subject that was counted */
+};
+
+struct compared_side {
+	uint64_t spans, total_ns;
+	uint64_t measured; /* spans with a split, to which parts refer */
+	uint64_t detailed; /* spans with kernel spans, which tell places */
+};
+
+struct comparison {
+	struct pool *pool;
+	struct bytes_map rows; /* places in `list` + 1 */
+	VEC(struct difference) list;
+	struct compared_side sides[2];
+	uint64_t subject; /* the number of that which is being added */
+};
+
+/*
+ * Adds the subjects of a side; `without`: those that this query takes are left out; NULL: none are.
+ * 0 or -ENOMEM.
+ */
+int comparison_add(struct comparison *c, unsigned int side, const struct gathered *g,
+		   const struct gather_query *without);
+
+/* Calculates what each explains, and sorts by it, the most first. */
+void comparison_finish(struct comparison *c);
+
+void comparison_free(struct comparison *c);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/gather.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+const struct attribute *gather_attribute(const struct received_span *span, const char *key)
+{
+	for (size_t i = 0; i < span->attributes.count; i++) {
+		if (strcmp(span->attributes.data[i].key, key) == 0)
+			return &span->attributes.data[i];
+	}
+	return NULL;
+}
+
+static const char *text_of(const struct received_span *span, const char *key)
+{
+	const struct attribute *a = gather_attribute(span, key);
+
+	return a && a->type == VALUE_STRING ? a->string : NULL;
+}
+
+const char *gather_kernel_kind(const struct received_span *span)
+{
+	const char *kind = text_of(span, "fathom.kind");
+
+	return kind && strcmp(kind, "context") != 0 ? kind : NULL;
+}
+
+bool gather_split(const struct received_span *span, struct split *out)
+{
+	static const char begin[] = "fathom.time.";
+	bool any = false;
+
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < span->attributes.count; i++) {
+		const struct attribute *a = &span->attributes.data[i];
+		const char *name = a->key + sizeof(begin) - 1;
+
+		if (a->type != VALUE_INTEGER || a->integer < 0 ||
+		    strncmp(a->key, begin, sizeof(begin) - 1) != 0)
+			continue;
+		for (unsigned int part = 0; part < SPLIT_PARTS_COUNT; part++) {
+			size_t bytes = strlen(split_part_name(part));
+
+			if (strncmp(name, split_part_name(part), bytes) == 0 &&
+			    strcmp(name + bytes, "_ns") == 0) {
+				out->ns[part] = a->integer;
+				any = true;
+			}
+		}
+	}
+	return any;
+}
+
+/* The letters of "socket:[4711]" that others of its kind have, too; at most 380. */
+static size_t common_bytes(const char *file)
+{
+	size_t bytes = strcspn(file, "[");
+
+	if (file[bytes] && bytes && file[bytes - 1] == ':' &&
+	    strspn(file + bytes + 1, "0123456789") + 2 == strlen(file + bytes))
+		return bytes - 1;
+	return strlen(file) < 380 ? strlen(file) : 380;
+}
+
+void gather_place(const struct received_span *span, char text[GATHER_PLACE_BYTES])
+{
+	const char *call = text_of(span, "syscall"), *file = text_of(span, "fd.name");
+	const char *reason = text_of(span, "cause.reason");
+
+	if (!call)
+		call = reason ? reason : span->name;
+	snprintf(text, GATHER_PLACE_BYTES, file ? "%.100s on %.*s" : "%.100s", call,
+		 file ? (int)common_bytes(file) : 0, file);
+}
+
+bool gather_takes(const struct gather_query *q, const struct received_span *span)
+{
+	uint64_t duration_ns = received_duration_ns(span);
+
+	return (!q->service || strcmp(q->service, span->resource->service) == 0) &&
+	       (!q->operation || strcmp(q->operation, span->name) == 0) &&
+	       (q->kind < 0 || q->kind == span->kind) && span->begin_ns >= q->from_ns &&
+	       (!q->to_ns || span->begin_ns < q->to_ns) && duration_ns >= q->duration_from_ns &&
+	       (!q->duration_to_ns || duration_ns <= q->duration_to_ns);
+}
+
+static int spans_find(struct query *q, const struct gather_query *query, struct gathered *g)
+{
+	const struct store_query search = {.service = query->service,
+					   .operation = query->operation,
+					   .kind = query->kind,
+					   .begin_from_ns = query->from_ns,
+					   .begin_to_ns = query->to_ns ? query->to_ns - 1 : 0,
+					   .duration_from_ns = query->duration_from_ns,
+					   .duration_to_ns = query->duration_to_ns,
+					   .limit = query->traces};
+	struct store_marks marks = {0};
+	struct store_ids ids = {0};
+	int err = store_search_marks(q->source->store, &search, &marks, q->e);
+
+	for (size_t i = 0; i < marks.count && !err; i++)
+		err = vec_push(&ids, marks.data[i].id);
+	g->is_partial = marks.is_partial;
+	g->traces = marks.count;
+	err = err ? err : traces_joined(q, &ids, &g->batch);
+	err = err ? err : store_find_kernel(q->source->store, &ids, q->pool, &g->batch, q->e);
+	vec_free(&marks);
+	vec_free(&ids);
+	return err;
+}
+
+struct span_key {
+	struct trace_id trace;
+	uint64_t span_id;
+};
+
+/* Of spans with one id, which are the two sides of a call, the first one has the children. */
+static int spans_link(struct gathered *g)
+{
+	struct bytes_map places = {0};
+	int err = 0;
+
+	for (size_t i = 0; i < g->batch.count && !err; i++) {
+		struct span_key key = {g->batch.data[i].trace, g->batch.data[i].span_id};
+
+		g->first[i] = g->next[i] = GATHER_NONE;
+		if (!bytes_map_get(&places, &key, sizeof(key)))
+			err = bytes_map_put(&places, &key, sizeof(key), (void *)(uintptr_t)(i + 1));
+	}
+	/* from the last one on, so that lists are in the order of the batch */
+	for (size_t i = g->batch.count; i-- && !err;) {
+		const struct received_span *span = &g->batch.data[i];
+		struct span_key key = {span->trace, span->parent_id};
+		uintptr_t parent = span->parent_id && span->parent_id != span->span_id
+					   ? (uintptr_t)bytes_map_get(&places, &key, sizeof(key))
+					   : 0;
+
+		if (!parent || parent - 1 == i)
+			continue;
+		g->next[i] = g->first[parent - 1];
+		g->first[parent - 1] = (uint32_t)i;
+	}
+	bytes_map_free(&places);
+	return err;
+}
+
+int gathered_index(struct gathered *out, const struct gather_query *query)
+{
+	int err;
+
+	out->first = calloc(out->batch.count + 1, sizeof(*out->first));
+	out->next = calloc(out->batch.count + 1, sizeof(*out->next));
+	if (!out->first || !out->next || out->batch.count >= GATHER_NONE)
+		return -ENOMEM;
+	err = spans_link(out);
+	for (size_t i = 0; i < out->batch.count && !err; i++) {
+		const struct received_span *span = &out->batch.data[i];
+
+		if (!gather_kernel_kind(span) && gather_takes(query, span))
+			err = vec_push(&out->subjects, (uint32_t)i);
+	}
+	return err;
+}
+
+int gather(struct query *q, const struct gather_query *query, struct gathered *out)
+{
+	int err = spans_find(q, query, out);
+
+	return err ? err : gathered_index(out, query);
+}
+
+void gathered_free(struct gathered *g)
+{
+	vec_free(&g->batch);
+	vec_free(&g->subjects);
+	free(g->first);
+	free(g->next);
+	*g = (struct gathered){0};
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spans of an operation with all that lies beneath them, from a sample of traces. Answers that look
+ * at many requests at once are made of it.
+ */
+#ifndef SERVE_GATHER_H
+#define SERVE_GATHER_H
+
+#include "serve/route.h"
+
+#define GATHER_TRACES_MAX 1000
+
+/* Which spans of the traces are the subjects; 0 and NULL: no bound. */
+struct gather_query {
+	const char *service, *operation;
+	int kind;		 /* enum received_kind; < 0: any */
+	uint64_t from_ns, to_ns; /* begins; `to_ns` is not in the range */
+	uint64_t duration_from_ns, duration_to_ns;
+	size_t traces; /* 1 to GATHER_TRACES_MAX */
+};
+
+/* Spans are told by their places in the batch; those beneath one are a list. */
+struct gathered {
+	struct received_batch batch; /* what it points to is in the pool of the query */
+	uint32_t *first, *next; /* the first child, the next sibling; GATHER_NONE: there is none */
+	VEC(uint32_t) subjects;
+	size_t traces;
+	bool is_partial; /* the search took too long, so there may be more traces */
+};
+
+#define GATHER_NONE UINT32_MAX
+
+/* Free it with gathered_free(), also on failure. */
+int gather(struct query *q, const struct gather_query *query, struct gathered *out);
+
+/* Links the spans of the batch, and lists the subjects. 0 or -ENOMEM. */
+int gathered_index(struct gathered *g, const struct gather_query *query);
+void gathered_free(struct gathered *g);
+
+/* Whether a span is a subject of the query. */
+bool gather_takes(const struct gather_query *query, const struct received_span *span);
+
+/* The attribute of a key; NULL: there is none. */
+const struct attribute *gather_attribute(const struct received_span *span, const char *key);
+
+/* What a kernel span is: "wait", "syscall", ...; NULL: it is none. */
+const char *gather_kernel_kind(const struct received_span *span);
+
+/* The split of a span. False: it has none. */
+bool gather_split(const struct received_span *span, struct split *out);
+
+#define GATHER_PLACE_BYTES 512
+
+/* Where a kernel span waits or works: "fsync on /var/lib/x/wal", "futex", or its name. */
+void gather_place(const struct received_span *span, char text[GATHER_PLACE_BYTES]);
+
+#endif

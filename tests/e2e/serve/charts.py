@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers over many requests: over time, compared, and as one tree. Their numbers are known here."""
+SERVICE, OPERATION = "api-charts", "GET /slow?"
+FAST, SLOW, DETAILED = 40, 4, 4  # requests; of the fast ones, some have kernel spans
+FAST_MS, LOCK_MS, PAY_MS = 2, 48, 1
+SLOW_MS = FAST_MS + LOCK_MS
+MS = 1000000
+
+
+def spans(span_of):
+    for i in range(FAST + SLOW):
+        is_slow, trace = i >= FAST, (0xc4a << 96) + i + 1
+        attributes = {"tenant": "big" if is_slow else "small", "fathom.time.user_ns": FAST_MS * MS}
+        if is_slow:
+            attributes["fathom.time.lock_ns"] = LOCK_MS * MS
+        if is_slow or i < DETAILED:
+            attributes["fathom.kernel.why"] = "slow" if is_slow else "sample"
+        yield span_of(trace, 1, OPERATION, kind="server", at=i, took=SLOW_MS if is_slow else FAST_MS,
+                      attributes=attributes)
+        if is_slow:
+            yield span_of(trace, 2, "pay", parent=1, kind="client", at=i, took=PAY_MS)
+            yield span_of(trace, 3, "lock", parent=1, at=i + 1, took=LOCK_MS, attributes={
+                "fathom.kind": "wait", "syscall": "futex", "fathom.time.lock_ns": LOCK_MS * MS})
+
+
+def check_over_time(ask, checks):
+    window = {"from": "2m", "service": SERVICE, "operation": OPERATION}
+    series = ask("series", **window)
+    row, = series["operations"]
+    checks.equal("series: a value for each step", {len(row[key]) for key in (
+        "count", "errors", "p50_ns", "p99_ns")}, {series["steps"]})
+    checks.equal("series: all are counted", (sum(row["count"]), sum(row["errors"])), (FAST + SLOW, 0))
+    heat = ask("heatmap", **window)
+    whole, = [one for one in ask("operations", **{"from": "2m", "service": SERVICE})["operations"]
+              if one["operation"] == OPERATION]
+    names = ("count", "errors", "p50_ns", "p95_ns", "p99_ns", "max_ns", "measured", "time")
+    checks.equal("heat map: the sums are those of the operation",
+                 [heat["total"][name] for name in names], [whole[name] for name in names])
+    cells = [cell for column in heat["columns"] for cell in column["cells"]]
+    checks.equal("heat map: all are in a cell", sum(count for _, count in cells), FAST + SLOW)
+    ends = heat["bin_ends_ns"]
+    checks.equal("heat map: in the cell of their duration", sum(count for place, count in cells if (
+        ends[place - 1] if place else 0) < SLOW_MS * MS <= ends[place]), SLOW)
+    checks.equal("heat map: the split", {key: value for key, value in heat["total"]["time"].items() if value},
+                 {"user_ns": FAST_MS * MS, "lock_ns": LOCK_MS * MS * SLOW // (FAST + SLOW)})
+
+
+def check_compare(ask, checks):
+    answer = ask("compare", **{"from": "2m", "service": SERVICE, "operation": OPERATION,
+                               "min_duration": "10ms"})
+    checks.equal("compare: the sides", [[side[key] for key in ("spans", "mean_ns", "measured", "detailed")]
+                                        for side in (answer["a"], answer["b"])],
+                 [[SLOW, SLOW_MS * MS, SLOW, SLOW], [FAST, FAST_MS * MS, FAST, DETAILED]])
+    rows = [(row["kind"], row["key"], row["value"], round(row["explains_ns"])) for row in answer["differences"]]
+    checks.equal("compare: the differences", rows, [
+        ("part", "", "lock", LOCK_MS * MS), ("place", "lock", "futex", LOCK_MS * MS),
+        ("attribute", "tenant", "big", LOCK_MS * MS), ("call", SERVICE, "pay", PAY_MS * MS)])
+    same = ask("compare", **{"from": "2m", "service": SERVICE, "operation": OPERATION})
+    checks.equal("compare: with nothing left", (same["a"]["spans"], same["b"]["spans"], same["differences"]),
+                 (FAST + SLOW, 0, []))
+
+
+def check_where(ask, checks):
+    answer = ask("where", **{"from": "2m", "service": SERVICE, "operation": OPERATION})
+    root, = answer["roots"]
+    checks.equal("where: all requests", (answer["spans"], root["name"], root["count"], root["total_ns"],
+                                         root["detailed"]),
+                 (FAST + SLOW, OPERATION, FAST + SLOW, (FAST * FAST_MS + SLOW * SLOW_MS) * MS,
+                  SLOW + DETAILED))
+    checks.equal("where: below them", [(node["kind"], node["name"], node["count"], node["total_ns"])
+                                       for node in root["children"]],
+                 [("part", "lock", SLOW, SLOW * LOCK_MS * MS),
+                  ("part", "user", FAST + SLOW, (FAST + SLOW) * FAST_MS * MS),
+                  ("span", "pay", SLOW, SLOW * PAY_MS * MS)])
+    checks.equal("where: the place", [(node["kind"], node["name"], node["total_ns"])
+                                      for node in root["children"][0]["children"]],
+                 [("place", "futex", SLOW * LOCK_MS * MS)])
+
+
+def check(server, checks, described, send, span_of):
+    send(*spans(span_of))
+    server.wait("the requests are stored", lambda: server.trace(f"{(0xc4a << 96) + FAST + SLOW:032x}"))
+
+    def ask(path, **parameters):
+        status, answer = server.get(f"/api/v1/{path}", **parameters)
+        checks.equal(f"described: {path} {parameters}", (
+            status, described.check(f"/api/v1/{path}", status, answer)), (200, ""))
+        return answer
+    check_over_time(ask, checks)
+    check_compare(ask, checks)
+    check_where(ask, checks)
+    one = {"service": SERVICE, "operation": OPERATION}
+    for path, parameters in (
+            ("series", {"from": "x"}), ("series", {"step": "0s"}), ("series", {"kind": "x"}),
+            ("series", {"from": "7d", "step": "10s"}), ("heatmap", {"to": "x"}), ("compare", {}),
+            ("compare", {**one, "base_from": "x"}), ("compare", {**one, "base_max_duration": "x"}),
+            ("compare", {**one, "limit": "0"}), ("where", {"service": SERVICE}), ("where", {**one, "min_duration": "x"})):
+        status, answer = server.get(f"/api/v1/{path}", **parameters)
+        checks.equal(f"refused: {path} {parameters}", (
+            status, described.check(f"/api/v1/{path}", status, answer)), (400, ""))

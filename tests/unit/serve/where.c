@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tree of where the time of many spans goes. */
+#include "serve/where.h"
+
+#include "tests/unit/check.h"
+#include "tests/unit/serve/gathered.h"
+
+static const struct attribute whole[] = {INTEGER("fathom.time.user_ns", 40),
+					 INTEGER("fathom.time.disk_ns", 60)};
+static const struct attribute inner[] = {INTEGER("fathom.time.user_ns", 30)};
+static const struct attribute call[] = {STRING("fathom.kind", "syscall"), STRING("fd.name", "/x")};
+static const struct attribute wait[] = {STRING("fathom.kind", "wait")};
+
+static const struct where_node *below(const struct where_tree *tree, const struct where_node *node,
+				      enum where_kind kind, const char *name)
+{
+	for (uint32_t at = node->first; at; at = tree->nodes.data[at].next) {
+		const struct where_node *child = &tree->nodes.data[at];
+
+		if (child->kind == kind && strcmp(child->name, name) == 0)
+			return child;
+	}
+	return NULL;
+}
+
+TEST(requests_are_added_up_down_to_the_place_of_a_wait)
+{
+	struct received_span *spans = calloc(16, sizeof(*spans));
+	const struct where_node *root, *disk;
+	struct gathered g = {.batch = {spans, 8, 16}};
+	struct pool pool = {0};
+	struct where_tree tree = {.pool = &pool};
+
+	for (uint64_t i = 0; i < 2; i++) {
+		struct received_span *of = spans + 4 * i;
+
+		of[0] = span_make(i + 1, 1, 0, "request", 100);
+		of[0].attributes = LIST(whole);
+		of[1] = span_make(i + 1, 2, 1, "parse", 30);
+		of[1].attributes = LIST(inner);
+		of[2] = span_make(i + 1, 3, 1, "fsync", 60);
+		of[2].attributes = LIST(call);
+		of[3] = span_make(i + 1, 4, 3, "disk", 55);
+		of[3].attributes = LIST(wait);
+	}
+	CHECK_EQ(gathered_index(&g, &all_requests), 0);
+	CHECK_EQ(where_add(&tree, &g), 0);
+	where_finish(&tree);
+	root = &tree.nodes.data[0];
+	CHECK_STR(root->name, "request");
+	CHECK_EQ(root->count, 2);
+	CHECK_EQ(root->total_ns, 200);
+	/* the user time of the child is not the root's own */
+	CHECK_EQ(below(&tree, root, WHERE_PART, "user")->total_ns, 20);
+	CHECK_EQ(below(&tree, root, WHERE_SPAN, "parse")->total_ns, 60);
+	disk = below(&tree, root, WHERE_PART, "disk");
+	CHECK_EQ(disk->total_ns, 120);
+	CHECK_EQ(below(&tree, disk, WHERE_PLACE, "fsync on /x")->total_ns, 120);
+	CHECK(root->first && &tree.nodes.data[root->first] == disk); /* the longest is first */
+	gathered_free(&g);
+	where_free(&tree);
+	pool_free(&pool);
+}
+
+TEST(a_circle_of_parents_ends)
+{
+	struct received_span *spans = calloc(4, sizeof(*spans));
+	struct gathered g = {.batch = {spans, 2, 4}};
+	struct pool pool = {0};
+	struct where_tree tree = {.pool = &pool};
+
+	spans[0] = span_make(1, 1, 2, "request", 10);
+	spans[1] = span_make(1, 2, 1, "request", 10);
+	CHECK_EQ(gathered_index(&g, &all_requests), 0);
+	CHECK_EQ(where_add(&tree, &g), 0);
+	where_finish(&tree);
+	CHECK(tree.nodes.count > 0 && tree.nodes.count < 200);
+	gathered_free(&g);
+	where_free(&tree);
+	pool_free(&pool);
+}
+
+TEST_MAIN()
