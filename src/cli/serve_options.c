@@ -105,6 +105,10 @@ void serve_options_release(struct serve_command_options *o)
 
 void serve_addresses_print(const struct serve_addresses *addresses)
 {
+	if (addresses->has_page)
+		printf("page: http://%s/\n", addresses->http);
+	else if (*addresses->http)
+		printf("there is no page: it is built where there is npm\n");
 	if (*addresses->otlp_http)
 		printf("OTLP over HTTP: http://%s/v1/traces\n", addresses->otlp_http);
 	if (*addresses->otlp_grpc)

@@ -145,19 +145,26 @@ static bool is_read(const char *method)
 enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connection *connection,
 			      const char *url, const char *method)
 {
+	const struct page *page = routes->source.page;
 	const struct route *route;
 	unsigned int refused;
 	char word[1024] = "";
 	const char *why;
+	bool is_page;
 
 	refused = request_refused(connection, routes->source.access, false, &why);
-	if (refused)
-		return answer_text(connection, refused, why);
 	route = route_find(routes, url, word, sizeof(word));
-	if (!route && routes->source.page && is_read(method))
-		return page_answer(routes->source.page, connection, url);
+	is_page = !route && page && is_read(method);
+	/* whoever lacks the token gets the page, which asks for it */
+	if (refused && !(is_page && refused == MHD_HTTP_UNAUTHORIZED && page_is_public(page)))
+		return answer_text(connection, refused, why);
+	if (is_page)
+		return page_answer(page, connection, url);
 	if (!route)
-		return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such path");
+		return answer_text(connection, MHD_HTTP_NOT_FOUND,
+				   routes->source.pageless && strcmp(url, "/") == 0
+					   ? routes->source.pageless
+					   : "there is no such path");
 	if (!is_read(method))
 		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				   "only GET is answered here");

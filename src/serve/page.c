@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,12 +14,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "serve/answer.h"
 
 #define INDEX "index.html"
+#define OWN_FOLDER "share/fathom/web"
+#define ASSETS "assets/"
+#define COMPRESSED ".gz"
+
+/* Names and values in spans are hostile: no page of another origin and no script in them runs. */
+#define OWN_POLICY                                                                                 \
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "                \
+	"connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "             \
+	"frame-ancestors 'none'"
 
 struct page {
 	int dir;
+	bool is_own;
 	char base[64];
 };
 
@@ -96,6 +108,27 @@ int page_open(const char *dir, const char *base, struct page **out, struct error
 	return 0;
 }
 
+int page_open_own(struct page **out, struct error *e)
+{
+	const char *named = getenv("FATHOM_PAGE");
+	char folder[PATH_MAX];
+	int err;
+
+	if (named && *named)
+		snprintf(folder, sizeof(folder), "%s", named);
+	else if (!beside_program(OWN_FOLDER, folder))
+		return error_say(e, ENOENT, "it is not known where the page is");
+	err = page_open(folder, "/", out, e);
+	if (!err)
+		(*out)->is_own = true;
+	return err;
+}
+
+bool page_is_public(const struct page *f)
+{
+	return f && f->is_own;
+}
+
 void page_close(struct page *f)
 {
 	if (!f)
@@ -105,19 +138,44 @@ void page_close(struct page *f)
 	free(f);
 }
 
-static enum MHD_Result file_send(struct MHD_Connection *connection, int fd,
-				 const struct stat *status, const char *type)
+/* A file that is open, and how it is sent. */
+struct page_file {
+	int fd;
+	struct stat status;
+	const char *type;
+	bool is_asset, is_compressed;
+};
+
+static void headers_add(const struct page *f, const struct page_file *file,
+			struct MHD_Response *response)
 {
-	struct MHD_Response *response = MHD_create_response_from_fd64((uint64_t)status->st_size,
-								      fd);
+	MHD_add_response_header(response, "Content-Type", file->type);
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (!f->is_own)
+		return;
+	MHD_add_response_header(response, "Content-Security-Policy", OWN_POLICY);
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(response, "Cache-Control",
+				file->is_asset ? "public, max-age=31536000, immutable"
+					       : "no-cache");
+	MHD_add_response_header(response, "Vary", "Accept-Encoding");
+	if (file->is_compressed)
+		MHD_add_response_header(response, "Content-Encoding", "gzip");
+}
+
+/* Takes over the descriptor. */
+static enum MHD_Result file_send(const struct page *f, struct MHD_Connection *connection,
+				 const struct page_file *file)
+{
+	struct MHD_Response *response =
+		MHD_create_response_from_fd64((uint64_t)file->status.st_size, file->fd);
 	enum MHD_Result result;
 
 	if (!response) {
-		close(fd);
+		close(file->fd);
 		return MHD_NO;
 	}
-	MHD_add_response_header(response, "Content-Type", type);
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	headers_add(f, file, response);
 	result = MHD_queue_response(connection, MHD_HTTP_OK, response);
 	MHD_destroy_response(response);
 	return result;
@@ -139,19 +197,48 @@ static enum MHD_Result redirect(struct MHD_Connection *connection, const char *p
 }
 
 /* Whether a path without a file may be a place within the page: it names no file and no API. */
-static bool is_place(const char *path)
+static bool is_place(const struct page *f, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return strncmp(path, "api/", 4) != 0 && !strchr(slash ? slash : path, '.');
+	if (strncmp(path, "api/", 4) == 0)
+		return false;
+	if (f->is_own) /* services and operations, which stand in paths, have any name */
+		return strncmp(path, ASSETS, strlen(ASSETS)) != 0;
+	return !strchr(slash ? slash : path, '.');
+}
+
+static bool takes_gzip(struct MHD_Connection *connection)
+{
+	const char *accepted = request_header(connection, "Accept-Encoding");
+
+	return accepted && strstr(accepted, "gzip") && !strstr(accepted, "gzip;q=0");
+}
+
+/* Opens the file of a path, or the compressed one beside it. */
+static bool page_file_open(const struct page *f, const char *path, bool gzip,
+			   struct page_file *file)
+{
+	char compressed[PATH_MAX];
+
+	*file = (struct page_file){.fd = -1,
+				   .type = type_of(path),
+				   .is_asset = strncmp(path, ASSETS, strlen(ASSETS)) == 0};
+	if (f->is_own && gzip &&
+	    snprintf(compressed, sizeof(compressed), "%s" COMPRESSED, path) < PATH_MAX)
+		file->fd = file_open(f, compressed, &file->status);
+	file->is_compressed = file->fd >= 0;
+	if (file->fd < 0)
+		file->fd = file_open(f, path, &file->status);
+	return file->fd >= 0;
 }
 
 enum MHD_Result page_answer(const struct page *f, struct MHD_Connection *connection,
 			    const char *path)
 {
+	bool gzip = takes_gzip(connection);
 	size_t base = strlen(f->base);
-	struct stat status;
-	int fd;
+	struct page_file file;
 
 	if (strcmp(path, "/") == 0 && base > 1)
 		return redirect(connection, f->base);
@@ -160,12 +247,8 @@ enum MHD_Result page_answer(const struct page *f, struct MHD_Connection *connect
 	if (strncmp(path, f->base, base) != 0)
 		return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such path");
 	path += base;
-	fd = file_open(f, *path ? path : INDEX, &status);
-	if (fd < 0 && is_place(path)) {
-		path = INDEX;
-		fd = file_open(f, path, &status);
-	}
-	if (fd < 0)
-		return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such file");
-	return file_send(connection, fd, &status, type_of(*path ? path : INDEX));
+	if (page_file_open(f, *path ? path : INDEX, gzip, &file) ||
+	    (is_place(f, path) && page_file_open(f, INDEX, gzip, &file)))
+		return file_send(f, connection, &file);
+	return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such file");
 }

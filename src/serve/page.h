@@ -4,6 +4,7 @@
 #define SERVE_PAGE_H
 
 #include <microhttpd.h>
+#include <stdbool.h>
 
 #include "base/error.h"
 
@@ -11,6 +12,16 @@ struct page;
 
 /* `base` is the path below which they are served, with a slash at its end. `dir` has index.html. */
 int page_open(const char *dir, const char *base, struct page **out, struct error *e);
+
+/*
+ * fathom's own page, in the folder FATHOM_PAGE of the environment, or else share/fathom/web beside
+ * the program's folder. Files below assets/ have a hash of their content in their names. A file has
+ * a compressed one beside it. Browsers are told to load nothing from anywhere else.
+ */
+int page_open_own(struct page **out, struct error *e);
+
+/* Whether it has no secret: it is fathom's own, and is served without the token. */
+bool page_is_public(const struct page *f);
 
 /* NULL is allowed. */
 void page_close(struct page *f);

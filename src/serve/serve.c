@@ -39,7 +39,7 @@ struct serve {
 	struct tally *tally;
 	struct live *live;
 	struct access *access;
-	struct page *ui_zipkin, *ui_jaeger; /* pages; NULL: none */
+	struct page *ui, *ui_zipkin, *ui_jaeger; /* pages; NULL: none */
 	struct receive_limits limits;
 	atomic_size_t pending_bytes, mapped_pending_bytes;
 	struct quota span_memory, answer_memory; /* of queries */
@@ -155,8 +155,10 @@ static struct api_source source_of(struct serve *s, const struct page *page)
 
 static int http_start(struct serve *s, int fd, const struct destination *to)
 {
-	const struct api_source source = source_of(s, NULL);
+	struct api_source source = source_of(s, s->ui);
 
+	source.pageless = "fathom's page is not built. Build fathom where there is npm; the API is "
+			  "below /api/v1, see /api/v1/status";
 	return api_start(fd, API_ALL, &source, &s->api);
 }
 
@@ -307,6 +309,8 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	s->live = live_open();
 	err = s->tally && s->live ? access_open(&options->access, &s->access, e)
 				  : error_set(e, ENOMEM, "cannot serve");
+	if (!err)
+		page_open_own(&s->ui, NULL); /* without it, the API is served all the same */
 	if (!err && options->ui_zipkin)
 		err = page_open(options->ui_zipkin, "/zipkin/", &s->ui_zipkin, e);
 	if (!err && options->ui_jaeger)
@@ -324,6 +328,7 @@ int serve_open(const struct serve_options *options, struct serve **out,
 		serve_close(s, NULL);
 		return err;
 	}
+	addresses->has_page = s->ui && *addresses->http;
 	*out = s;
 	return 0;
 }
@@ -368,6 +373,7 @@ int serve_close(struct serve *s, struct error *e)
 	tally_close(s->tally);
 	live_close(s->live);
 	access_close(s->access);
+	page_close(s->ui);
 	page_close(s->ui_zipkin);
 	page_close(s->ui_jaeger);
 	if (s->log_dir >= 0)

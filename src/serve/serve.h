@@ -92,6 +92,7 @@ struct serve_addresses {
 	char zipkin[SERVE_ADDRESS_BYTES];
 	char jaeger[SERVE_ADDRESS_BYTES];
 	bool is_remote; /* another host can reach one of them */
+	bool has_page;	/* fathom's own page is built, and is at `http` */
 };
 
 /*

@@ -42,4 +42,5 @@ void board_addresses(struct serve_addresses *to, const struct board *board)
 	board_text(to->zipkin, from->zipkin, sizeof(to->zipkin));
 	board_text(to->jaeger, from->jaeger, sizeof(to->jaeger));
 	to->is_remote = from->is_remote;
+	to->has_page = from->has_page;
 }
