@@ -35,7 +35,7 @@ check 'orders' 'p50 p95 p99' fathom report --sort p
 check 'levels' 'waits waits,bytes' fathom record --detail w
 check 'classes of calls' '%file,%desc' fathom record --syscalls %file,%d
 check 'a value behind =' errno fathom report --by=errn
-check 'a level to change to' 'waits waits,bytes' fathom detail w
+check 'a level to change to' 'waits waits,bytes' fathom detail wait
 check 'a process by its number' $$ fathom record -p $$
 (exec -a completed sleep 60) &
 child=$!

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page of fathom serve: empty, with hostile spans, without its server. It records nothing.
+
+hostile.py FATHOM PACKAGES PAGE
+"""
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from needed import missing
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../serve"))
+from server import Server  # noqa: E402 (the folder of the other tests of serve)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NOW_NS = time.time_ns() - 20 * 10**9
+DAY_NS = 86400 * 10**9
+HOSTILE = ("<img src=x onerror=\"window.pwned=1\">", "x" * 10000, "\u202eright to left\u202c",
+           "\U0001f600\U0001f469\u200d\U0001f680", "</script><script>window.pwned=1</script>", "a\nb\tc", "", " ",
+           "{{7*7}}", "javascript:window.pwned=1", "../../etc/passwd", "%00%2e%2e")
+
+
+def span(trace, number, name, parent=0, begin=0, took=10**6, **more):
+    begin_ns = NOW_NS + begin
+    return {"traceId": f"{trace:032x}", "spanId": f"{number:016x}", "parentSpanId": f"{parent:016x}" if parent else "",
+            "name": name, "kind": 2, "startTimeUnixNano": str(begin_ns), "endTimeUnixNano": str(begin_ns + took), **more}
+
+
+def attributes(values):
+    return [{"key": key, "value": {"stringValue": value}} for key, value in values.items()]
+
+
+def traces():
+    """Spans by the name of their trace."""
+    yield "names", [span(1, i + 1, name, parent=1 if i else 0, took=10**7,
+                         attributes=attributes({name or "empty": name, "__proto__": name}),
+                         status={"code": 2, "message": name}) for i, name in enumerate(HOSTILE)]
+    yield "circle", [span(2, 1, "one", parent=2), span(2, 2, "two", parent=1)]
+    yield "siblings", [span(3, 1, "root", took=10**9)] + [
+        span(3, i + 2, "like the others", parent=1, begin=i * 10**5, took=9 * 10**4) for i in range(5000)]
+    yield "deep", [span(4, i + 1, f"level {i}", parent=i, begin=i, took=10**9 - 2 * i) for i in range(2000)]
+    yield "times", [span(5, 1, "a day", begin=-DAY_NS, took=DAY_NS), span(5, 2, "nothing", parent=1, took=0),
+                    span(5, 3, "outside of its parent", parent=2, begin=-2000, took=10**9),
+                    span(5, 4, "backwards", parent=1, took=-10**6), span(5, 5, "an orphan", parent=99)]
+    yield "large", [span(6, 1, "root", took=10**9)] + [
+        span(6, i + 2, f"work {i % 97}", parent=1 + i // 8, begin=i * 1000, took=10**6) for i in range(20000)]
+
+
+class Site:
+    """The server, and what the browser's script has it do."""
+
+    def __init__(self, fathom, folder):
+        self.fathom, self.folder, self.options = fathom, folder, []
+        self.server = None
+        self.start()
+
+    def start(self):
+        self.server = Server(self.fathom, self.folder, *self.options)
+        self.options = ["--http", f"127.0.0.1:{self.server.ports['queries']}"]
+        return "started"
+
+    def stop(self):
+        self.server.end(signal.SIGTERM)
+        return "stopped"
+
+    def post(self, service, spans):
+        body = {"resourceSpans": [{"resource": {"attributes": attributes({"service.name": service})},
+                                   "scopeSpans": [{"spans": spans}]}]}
+        status, answer = self.server.post(json.dumps(body).encode(), Content_Type="application/json")
+        if status != 200:
+            raise RuntimeError(f"spans are refused: {status} {answer}")
+
+    def send(self):
+        ids = {}
+        for name, spans in traces():
+            ids[name] = spans[0]["traceId"]
+            for at in range(0, len(spans), 5000):
+                self.post("<b>hostile</b>" if name == "names" else "shop", spans[at:at + 5000])
+        self.server.wait("all is stored", lambda: len(self.server.trace(ids["large"])) == 20001)
+        return json.dumps({**ids, "deepest": f"{2000:016x}"})
+
+    def live(self):
+        self.post("shop", [span(time.time_ns(), 1, "told live", begin=20 * 10**9)])
+        return "sent"
+
+
+def page_checks(site, check):
+    """What a browser is told with the files."""
+    def get(path, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", site.server.ports["queries"], timeout=30)
+        connection.request("GET", path, headers={key.replace("_", "-"): value for key, value in headers.items()})
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer, body
+    answer, body = get("/")
+    script = next(word for word in body.decode().split('"') if word.endswith(".js"))
+    policy = answer.getheader("Content-Security-Policy")
+    check("only the server's own files may be loaded", ("default-src 'none'" in policy, "unsafe" in policy), (True, False))
+    check("the first file is asked for each time", answer.getheader("Cache-Control"), "no-cache")
+    answer, plain = get(script)
+    check("a file with a hash is kept", "immutable" in answer.getheader("Cache-Control"), True)
+    answer, packed = get(script, Accept_Encoding="gzip")
+    check("it comes compressed", (answer.getheader("Content-Encoding"), len(packed) < len(plain) / 2), ("gzip", True))
+    check("a place of the page", get("/o/shop/GET%20%2Fa.html")[1], body)
+    check("an asset that is not there", get("/assets/none.js")[0].status, 404)
+    check("no file beside the page", get("/assets/../../../etc/passwd")[0].status in (400, 404), True)
+    check("an API that is not there", get("/api/v1/none")[0].status, 404)
+
+
+def main():
+    fathom, packages, page = sys.argv[1:]
+    lacks = missing(packages, page)
+    if lacks:
+        print(f"1..1\nok 1 - page # SKIP {lacks}")
+        return 0
+    os.environ["FATHOM_PAGE"] = page
+    failed = []
+
+    def check(name, got, wanted):
+        if got != wanted:
+            failed.append(name)
+            print(f"not ok 1 - {name}\n# got {got!r}\n# wanted {wanted!r}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="fathom-page-") as folder:
+        site = Site(fathom, folder)
+        try:
+            page_checks(site, check)
+            browser = subprocess.Popen(["node", f"{HERE}/hostile.mjs", packages,
+                                        f"http://127.0.0.1:{site.server.ports['queries']}"],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+            for line in browser.stdout:
+                if line.startswith("!"):
+                    browser.stdin.write(getattr(site, line[1:].strip())() + "\n")
+                else:
+                    print(line, end="", flush=True)
+            return browser.wait(60) or len(failed)
+        finally:
+            if site.server.process.poll() is None:
+                site.server.process.kill()
+                site.server.process.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

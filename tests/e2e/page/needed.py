@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of the page need beside fathom."""
+import os
+import shutil
+import subprocess
+
+BUILD_PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../tools/build-page")
+
+
+def missing(packages, page):
+    """Puts the packages of npm into a folder; the reason why a test cannot run, or ""."""
+    if not os.path.exists(f"{page}/index.html"):
+        return "the page is not built"
+    if not shutil.which("chromium"):
+        return "chromium is not installed"
+    subprocess.run([BUILD_PAGE, "--dev", packages], check=True, timeout=300)
+    if not os.path.isdir(f"{packages}/node_modules/playwright-core"):
+        return "the packages of npm are not there"
+    return ""

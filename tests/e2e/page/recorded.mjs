@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the page as a person would, over a recording: recorded.mjs PACKAGES BASE SERVICE
+import { accessibility, Checks, openBrowser, shownDuration, textOf } from "./browser.mjs";
+
+const FIRST_LOAD_BYTES = 150 * 1024;
+const [packages, base, service] = process.argv.slice(2);
+const checks = new Checks();
+const { browser, page, trouble, bytesSoFar } = await openBrowser(packages, base);
+
+/** An answer, with times since 1970 as texts: they have more digits than a number. */
+const api = async (path) => JSON.parse((await (await page.request.get(path)).text()).replace(/(_ns":)(\d{16,})/g, '$1"$2"'));
+
+const lengthOf = (span) => Number(BigInt(span.end_unix_ns) - BigInt(span.begin_unix_ns));
+
+/** axe-core, in both modes. */
+const checkAccess = async (view) => {
+  checks.equal(`${view}: axe-core finds nothing`, await accessibility(packages, page), []);
+  await page.getByRole("button", { name: "Dark" }).click();
+  checks.equal(`${view}: nor in dark`, await accessibility(packages, page), []);
+  await page.getByRole("button", { name: "Light" }).click();
+};
+
+const overview = async () => {
+  await page.goto("/?last=1h");
+  await page.locator("table.operations tbody tr").first().waitFor();
+  checks.equal(`the first load takes less than ${FIRST_LOAD_BYTES} bytes`, bytesSoFar() < FIRST_LOAD_BYTES, true);
+  console.log(`# first load: ${bytesSoFar()} bytes, with the answers of the API`);
+  const { operations } = await api(`/api/v1/operations?from=${await page.locator("table.operations").getAttribute("data-window")}`);
+  const busiest = operations.filter((o) => o.service === service).sort((a, b) => b.count * b.mean_ns - a.count * a.mean_ns)[0];
+  const row = page.locator(`tr[data-operation=${JSON.stringify(busiest.operation)}]`).first();
+  checks.equal("overview: p99 of an operation", (await row.locator(".p99").innerText()).split("\n")[0], shownDuration(busiest.p99_ns));
+  checks.equal("overview: every operation has a row", await page.locator("table.operations tbody tr").count(), operations.length);
+  const parts = await row.locator(".bar").first().locator(".bar-part").evaluateAll((list) => list.map((part) => part.dataset.part));
+  checks.equal("overview: the bar has the parts of the split", parts,
+    ["user", "kernel", "cpu", "runnable", "throttled", "disk", "network", "lock", "timer", "ipc", "fault", "child", "other", "idle", "off_thread", "unknown"]
+      .filter((part) => busiest.time[`${part}_ns`] > 0));
+  await checkAccess("overview");
+  await row.locator(".name a").click();
+  return busiest;
+};
+
+const operation = async ({ operation: name, kind }) => {
+  await page.locator(".sentence").waitFor();
+  checks.equal("operation: its name", (await textOf(page, "h1")).startsWith(name), true);
+  const { total } = await api(`/api/v1/heatmap?${new URLSearchParams({ service, operation: name, kind, from: "3600s" })}`);
+  checks.equal("operation: numbers", [await textOf(page, "[data-fact=count]"), await textOf(page, "[data-fact=p99]")],
+    [String(total.count).replace(/\B(?=(\d{3})+$)/g, " "), shownDuration(total.p99_ns)]);
+  checks.equal("operation: a sentence says what is different", /for each request|no longer than/.test(await textOf(page, ".sentence")), true);
+  await page.locator(".differences li").first().waitFor();
+  await checkAccess("operation");
+  const map = await page.locator(".heat").boundingBox();
+  await page.mouse.move(map.x + 100, map.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(map.x + map.width - 5, map.y + map.height - 10, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForURL(/sel=/);
+  await page.getByText("the slowest 5 % instead").waitFor();
+  checks.equal("operation: a box is told in words", /^Requests .* to /.test(await textOf(page, ".panel h2")), true);
+  await page.goBack();
+  await page.getByText("The slowest 5 %").waitFor();
+  checks.equal("operation: back takes the box away", new URL(page.url()).searchParams.has("sel"), false);
+  await page.locator('.differences li[data-kind="part"] a').first().click();
+};
+
+const where = async () => {
+  await page.locator(".icicle .box").first().waitFor();
+  checks.equal("where: kinds of time have boxes", await page.locator(".icicle .box[data-part]").count() > 0, true);
+  checks.equal("where: the longest places are listed", await page.locator(".longest tbody tr").count() > 0, true);
+  await checkAccess("where");
+};
+
+const trace = async ({ operation: name }) => {
+  const { traces } = await api(`/api/v1/search?${new URLSearchParams({ service, operation: name, from: "3600s", sort: "duration", limit: 1 })}`);
+  const { spans } = await api(`/api/v1/traces/${traces[0].trace_id}`);
+  await page.goto(`/t/${traces[0].trace_id}`);
+  await page.locator("[role=treeitem]").first().waitFor();
+  const times = (key) => spans.map((s) => BigInt(s[key])).sort((a, b) => (a < b ? -1 : 1));
+  const took = Number(times("end_unix_ns").at(-1) - times("begin_unix_ns")[0]);
+  checks.equal("trace: its duration", await textOf(page, ".trace-head .big"), shownDuration(took));
+  const application = spans.filter((s) => (s.attributes["fathom.kind"] ?? "context") === "context");
+  checks.equal("trace: its spans", (await textOf(page, ".trace-head p")).includes(`${application.length} span`), true);
+  const selected = () => page.locator("[role=treeitem][aria-selected=true]").getAttribute("id");
+  const first = await selected();
+  await page.keyboard.press("ArrowDown");
+  await page.waitForURL(/span=/);
+  checks.equal("trace: a key goes to the next span", (await selected()) !== first, true);
+  const address = page.url();
+  const chosen = spans.find((s) => s.span_id === new URL(address).searchParams.get("span"));
+  checks.equal("trace: details of the span", await textOf(page, ".facts dd"), shownDuration(lengthOf(chosen)));
+  const parts = Object.entries(chosen.attributes).filter(([key]) => key.startsWith("fathom.time."));
+  checks.equal("trace: its split is in the details", await page.locator(".details .parts tr").count(), parts.length);
+  await page.keyboard.press("w");
+  await page.waitForURL(/view=/);
+  await page.reload();
+  await page.locator("[role=treeitem][aria-selected=true]").waitFor();
+  checks.equal("trace: the address opens at the same span", new URL(page.url()).searchParams.get("span"), chosen.span_id);
+  await page.keyboard.press("/");
+  await page.keyboard.type("no-such-word-in-it");
+  await page.getByText("0 spans").waitFor();
+  await page.locator(".trace input[type=search]").fill(name);
+  await page.locator(".trace .tools [role=status]", { hasText: /^[1-9]/ }).waitFor();
+  checks.equal("trace: find counts", /^[1-9]\d* spans?$/.test(await textOf(page, ".trace .tools [role=status]")), true);
+  await checkAccess("trace");
+  await page.getByRole("button", { name: "Sums" }).click();
+  await page.getByRole("button", { name: "Kind of time" }).click();
+  checks.equal("trace: sums by kind of time", await page.locator(".statistics tbody tr").count() > 0, true);
+};
+
+const search = async () => {
+  await page.goto("/search?last=1h");
+  await page.locator("table.found tbody tr").first().waitFor();
+  await page.locator(".filter-line input").fill("rubbish");
+  await page.keyboard.press("Enter");
+  await page.getByText("is no filter").waitFor();
+  await page.locator(".filter-line input").fill(`service:${service} duration>1us`);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/q=service/);
+  await page.locator("table.found tbody tr").first().waitFor();
+  const { traces } = await api(`/api/v1/search?${new URLSearchParams({ service, min_duration: "1us", from: "3600s", sort: "duration", limit: 50 })}`);
+  await page.getByText(new RegExp(`^${traces.length} traces?`)).waitFor();
+  checks.equal("search: the longest is first", await textOf(page, "table.found tbody td"), shownDuration(Number(traces[0].value)));
+  await checkAccess("search");
+};
+
+try {
+  const busiest = await overview();
+  await operation(busiest);
+  await where();
+  await trace(busiest);
+  await search();
+  await page.locator("main").click({ position: { x: 2, y: 2 } });
+  await page.keyboard.press("?");
+  await page.getByRole("dialog").waitFor();
+  checks.equal("? lists the keys", (await page.getByRole("dialog").innerText()).includes("go to the overview"), true);
+} catch (error) {
+  checks.equal(`at ${page.url()}`, String(error), "");
+}
+checks.equal("no error in the console, no request that fails, none to another host", trouble, []);
+await browser.close();
+checks.end();

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: finds the view of an address.
+import type { JSX } from "preact";
+import { render } from "preact";
+import { useEffect } from "preact/hooks";
+import { followLinks, place } from "./lib/address";
+import { Empty } from "./lib/states";
+import { Live } from "./live/view";
+import { Operation } from "./operation/view";
+import { Overview } from "./overview/view";
+import { Search } from "./search/view";
+import { Shell } from "./shell";
+import { TraceView } from "./trace/view";
+import { Where } from "./where/view";
+
+interface View {
+  readonly title: string;
+  readonly shown: JSX.Element;
+}
+
+const viewOf = (path: readonly string[]): View => {
+  const [first, second, third] = path;
+  if (!first) return { title: "Overview", shown: <Overview /> };
+  if (first === "t" && second) return { title: `Trace ${second.slice(0, 8)}`, shown: <TraceView key={second} id={second} /> };
+  if (first === "o" && second && third) return { title: third, shown: <Operation key={path.join("/")} service={second} name={third} /> };
+  if (first === "search") return { title: "Search", shown: <Search /> };
+  if (first === "where") return { title: "Where", shown: <Where /> };
+  if (first === "live") return { title: "Live", shown: <Live /> };
+  return {
+    title: "Not found",
+    shown: <Empty title="There is no such view"><p>The <a href="/">overview</a> lists what there is.</p></Empty>,
+  };
+};
+
+const Page = () => {
+  const view = viewOf(place.value.path);
+  useEffect(() => {
+    document.title = `${view.title} – fathom`;
+  }, [view.title]);
+  return <Shell>{view.shown}</Shell>;
+};
+
+followLinks();
+render(<Page />, document.getElementById("page") as HTMLElement);

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the view of an operation asks for.
+import { readSplit } from "../parts/list";
+import { unixMs } from "../lib/json";
+
+interface Sums {
+  readonly count: number;
+  readonly errors: number;
+  readonly p50_ns: number;
+  readonly p95_ns: number;
+  readonly p99_ns: number;
+  readonly max_ns: number;
+  readonly measured: number;
+  readonly time?: Record<string, number>;
+}
+
+export interface HeatAnswer {
+  readonly from_unix_ns: string;
+  readonly to_unix_ns: string;
+  readonly step_ns: number | string;
+  readonly steps: number;
+  readonly bin_ends_ns: readonly number[];
+  readonly total: Sums;
+  readonly columns: readonly ({
+    readonly begin_unix_ns: string;
+    readonly cells: readonly (readonly [number, number])[];
+  } & Sums)[];
+}
+
+export interface HeatColumn {
+  readonly beginMs: number;
+  readonly count: number;
+  readonly errors: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly measured: number;
+  readonly split: readonly number[];
+  readonly cells: readonly (readonly [number, number])[];
+}
+
+export interface Heat {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly stepMs: number;
+  readonly binEnds: readonly number[];
+  readonly columns: readonly HeatColumn[];
+  readonly count: number;
+  readonly errors: number;
+  readonly total: { readonly p50: number; readonly p95: number; readonly p99: number; readonly measured: number; readonly split: readonly number[] };
+  readonly most: number; // spans of a cell
+}
+
+export const readHeat = (answer: HeatAnswer): Heat => {
+  const columns = answer.columns.map((column): HeatColumn => ({
+    beginMs: unixMs(column.begin_unix_ns), count: column.count, errors: column.errors, p50: column.p50_ns,
+    p95: column.p95_ns, p99: column.p99_ns, measured: column.measured, split: readSplit(column.time), cells: column.cells,
+  }));
+  // where nothing is older than the last part of the range, that part has the width
+  const fromMs = Math.max(unixMs(answer.from_unix_ns), (columns[0]?.beginMs ?? 0) - 2 * (Number(answer.step_ns) / 1e6));
+  return {
+    fromMs, toMs: unixMs(answer.to_unix_ns), stepMs: Number(answer.step_ns) / 1e6,
+    binEnds: answer.bin_ends_ns.map(Number), columns,
+    count: answer.total.count, errors: answer.total.errors,
+    total: {
+      p50: answer.total.p50_ns, p95: answer.total.p95_ns, p99: answer.total.p99_ns,
+      measured: answer.total.measured, split: readSplit(answer.total.time),
+    },
+    most: columns.reduce((most, c) => c.cells.reduce((m, cell) => Math.max(m, cell[1]), most), 1),
+  };
+};
+
+/** The duration above which at most that share of all spans lies, by the bins: an upper end of one. */
+export const quantileOf = (heat: Heat, share: number): number => {
+  const bins = new Float64Array(heat.binEnds.length);
+  for (const column of heat.columns) for (const [bin, spans] of column.cells) bins[bin] += spans;
+  let seen = 0;
+  for (let bin = 0; bin < bins.length; bin++) {
+    seen += bins[bin];
+    if (seen >= share * heat.count) return heat.binEnds[bin];
+  }
+  return 0;
+};
+
+/** A box that somebody drew, or the slow requests where nobody did. */
+export interface Selection {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly leastNs: number;
+  readonly mostNs: number; // 0: no bound
+  readonly isDrawn: boolean;
+}
+
+/** "from-to-least-most" of the address: milliseconds since 1970, and nanoseconds. */
+export const parseSelection = (text: string | null): Selection | undefined => {
+  const [fromMs, toMs, leastNs, mostNs] = (text ?? "").split("-").map(Number);
+  return toMs > fromMs && leastNs >= 0 && mostNs >= 0 ? { fromMs, toMs, leastNs, mostNs, isDrawn: true } : undefined;
+};
+
+export const selectionText = (s: Selection): string =>
+  [s.fromMs, s.toMs, s.leastNs, s.mostNs].map((n) => Math.round(n)).join("-");
+
+export const slowest = (heat: Heat): Selection => ({
+  fromMs: heat.fromMs, toMs: heat.toMs, leastNs: quantileOf(heat, 0.95) + 1, mostNs: 0, isDrawn: false,
+});
+
+interface DifferenceSide {
+  readonly count: number;
+  readonly total_ns: number;
+  readonly mean_ns: number; // what a request has of it; of an attribute, how long those take that have it
+}
+
+export interface Difference {
+  readonly kind: "part" | "place" | "call" | "attribute";
+  readonly key: string;
+  readonly value: string;
+  readonly explains_ns: number;
+  readonly a: DifferenceSide;
+  readonly b: DifferenceSide;
+}
+
+interface Side {
+  readonly spans: number;
+  readonly mean_ns: number;
+  readonly measured: number;
+  readonly detailed: number;
+  readonly partial?: boolean;
+}
+
+export interface CompareAnswer {
+  readonly a: Side;
+  readonly b: Side;
+  readonly differences: readonly Difference[];
+}
+
+/** How many spans of a side a difference refers to. */
+export const baseOf = (side: Side, kind: Difference["kind"]): number =>
+  kind === "part" ? side.measured : kind === "place" ? side.detailed : side.spans;
+
+/** A duration as the API takes it: microseconds, to the nanosecond. */
+export const toDuration = (ns: number): string => `${(Math.floor(ns) / 1000).toFixed(3)}us`;
+
+/** Nanoseconds since 1970 of a time in milliseconds, for the API. */
+export const toNs = (ms: number): string => `${Math.round(ms)}000000`;

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of one span.
+import { useEffect, useState } from "preact/hooks";
+import { addressOf } from "../lib/address";
+import { count, duration, moment, percent, short } from "../lib/format";
+import { SplitBar } from "../parts/bar";
+import { PARTS, splitTotal } from "../parts/list";
+import { KERNEL_KINDS, KINDS, nameOf, serviceOf, splitOf, type Trace } from "./model";
+import { kernelCount } from "./rows";
+import type { Session } from "./session";
+import type { Detail } from "./worker";
+
+const VALUE_SHOWN = 500;
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+const Value = ({ value }: { readonly value: unknown }) => {
+  const text = textOf(value);
+  const [all, setAll] = useState(false);
+  if (text.length <= VALUE_SHOWN || all) return <bdi>{text}</bdi>;
+  return <><bdi>{short(text, VALUE_SHOWN)}</bdi> <button class="link" onClick={() => setAll(true)}>all {count(text.length)} letters</button></>;
+};
+
+const Attributes = ({ title, values }: { readonly title: string; readonly values: Record<string, unknown> }) => {
+  const list = Object.entries(values).filter(([key]) => !key.startsWith("fathom.time.") && key !== "fathom.kernel");
+  if (!list.length) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <dl class="attributes">
+        {list.map(([key, value]) => <div key={key}><dt><bdi>{short(key)}</bdi></dt><dd><Value value={value} /></dd></div>)}
+      </dl>
+    </>
+  );
+};
+
+interface KernelRow {
+  readonly kind: string;
+  readonly name: string;
+  readonly count: number;
+  readonly total_ns: number;
+}
+
+/** What the threads of the span did in the kernel, as sums: they are there even without kernel spans. */
+const Kernel = ({ rows }: { readonly rows: readonly KernelRow[] }) => (
+  <table class="small">
+    <thead><tr><th>In the kernel</th><th class="number">Times</th><th class="number">Time</th></tr></thead>
+    <tbody>
+      {rows.map((row) => (
+        <tr key={`${row.kind} ${row.name}`}>
+          <td><bdi>{row.name}</bdi> <span class="faint">{row.kind}</span></td>
+          <td class="number">{count(row.count)}</td><td class="number">{duration(row.total_ns)}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
+
+const SplitTable = ({ trace, span }: { readonly trace: Trace; readonly span: number }) => {
+  const split = splitOf(trace, span);
+  const total = splitTotal(split);
+  if (!total) return <p class="faint">No time split: the program of this span was not recorded, or publishes no context.</p>;
+  const parts = PARTS.map((part, i) => ({ part, ns: split[i] })).filter(({ ns }) => ns > 0).sort((a, b) => b.ns - a.ns);
+  return (
+    <>
+      <SplitBar split={split} />
+      <table class="small parts">
+        <tbody>
+          {parts.map(({ part, ns }) => (
+            <tr key={part.key} title={part.what}>
+              <td><span class="swatch" style={{ background: `var(--part-${part.key})` }} />{part.name}</td>
+              <td class="number">{duration(ns)}</td><td class="number">{percent(ns / total)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+};
+
+const More = ({ trace, detail }: { readonly trace: Trace; readonly detail: Detail }) => {
+  const { span } = detail;
+  const rows = span.attributes["fathom.kernel"];
+  const originNs = BigInt(trace.beginUnixNs);
+  return (
+    <>
+      {span.status_message && <p class="bad"><bdi>{short(span.status_message, 1000)}</bdi></p>}
+      {Array.isArray(rows) && <Kernel rows={rows as KernelRow[]} />}
+      {span.events.length > 0 && (
+        <>
+          <h3>Events</h3>
+          <ol class="events">
+            {span.events.slice(0, 200).map((event, i) => (
+              <li key={i}><span class="faint">{duration(Number(BigInt(event.time_ns) - originNs))}</span> <bdi>{short(event.name, 300)}</bdi>
+                {Object.entries(event.attributes).map(([key, value]) => <div key={key} class="faint"><bdi>{key}: {short(textOf(value), 300)}</bdi></div>)}
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+      {span.links.length > 0 && (
+        <>
+          <h3>Links</h3>
+          <ul>{span.links.map((link, i) => <li key={i}><a href={addressOf(["t", link.trace_id], { span: link.span_id })}>span {link.span_id} of trace {link.trace_id}</a></li>)}</ul>
+        </>
+      )}
+      <Attributes title="Attributes" values={span.attributes} />
+      <Attributes title="Program" values={detail.resource} />
+      {detail.scope && <p class="faint">made by <bdi>{short(detail.scope)}</bdi></p>}
+    </>
+  );
+};
+
+interface Props {
+  readonly session: Session;
+  readonly trace: Trace;
+  readonly span: number;
+  readonly select: (span: number) => void;
+  readonly showKernel: (span: number) => void;
+}
+
+const EVIDENCE = "given by the application: the span names its parent";
+
+export const Details = ({ session, trace, span, select, showKernel }: Props) => {
+  const [detail, setDetail] = useState<{ span: number; detail: Detail } | undefined>();
+  useEffect(() => {
+    let current = true;
+    void session.detail(span).then((found) => current && setDetail({ span, detail: found }));
+    return () => {
+      current = false;
+    };
+  }, [span, session]);
+  const parent = trace.parent[span];
+  const kernel = kernelCount(trace, span);
+  const isKernel = trace.kernel[span] !== 0;
+  return (
+    <section class="details" aria-label="Details">
+      <h2><bdi>{short(nameOf(trace, span) || "(no name)", 300)}</bdi></h2>
+      <p>
+        {isKernel ? <bdi>{short(serviceOf(trace, span))}</bdi> : (
+          <a href={addressOf(["o", serviceOf(trace, span), trace.texts[trace.name[span]]])}><bdi>{short(serviceOf(trace, span))}</bdi>: all like this</a>
+        )}
+        {isKernel && <span class="kind">{KERNEL_KINDS[trace.kernel[span]]}</span>}
+        {!isKernel && trace.kind[span] > 1 && <span class="kind">{KINDS[trace.kind[span]]}</span>}
+      </p>
+      <dl class="facts">
+        <div><dt>Duration</dt><dd>{duration(trace.end[span] - trace.begin[span])}</dd></div>
+        <div><dt>Own time</dt><dd title="in which no child ran">{duration(trace.ownNs[span])}</dd></div>
+        <div><dt>Begins</dt><dd>{duration(trace.begin[span])} after the trace, {moment(Number(trace.beginUnixNs) / 1e6 + trace.begin[span] / 1e6)}</dd></div>
+        <div><dt>Span</dt><dd><code>{trace.ids[span]}</code></dd></div>
+        {parent >= 0 && (
+          <div><dt>Parent</dt><dd><button class="link" onClick={() => select(parent)}><bdi>{short(nameOf(trace, parent), 60)}</bdi></button> <span class="faint">{isKernel ? "same thread" : EVIDENCE}</span></dd></div>
+        )}
+      </dl>
+      <SplitTable trace={trace} span={span} />
+      {kernel > 0 && <p><button onClick={() => showKernel(span)}>Show what it did in the kernel ({count(kernel)})</button></p>}
+      {detail?.span === span && <More trace={trace} detail={detail.detail} />}
+    </section>
+  );
+};
+

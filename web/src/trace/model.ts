@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace in columns: what the worker makes of an answer, and the view draws. Times are nanoseconds
+// since the begin of the trace; a span is the number of its place in the columns.
+import { largestPart, partNumber, PARTS } from "../parts/list";
+
+export interface ApiSpan {
+  readonly span_id: string;
+  readonly parent_id?: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly begin_unix_ns: string;
+  readonly end_unix_ns: string;
+  readonly status: string;
+  readonly status_message?: string;
+  readonly service: string;
+  readonly attributes: Record<string, unknown>;
+  readonly events: readonly { readonly time_ns: string; readonly name: string; readonly attributes: Record<string, unknown> }[];
+  readonly links: readonly { readonly trace_id: string; readonly span_id: string; readonly attributes: Record<string, unknown> }[];
+  readonly resource: number;
+  readonly scope: number;
+  readonly dropped?: number;
+}
+
+export interface ApiTrace {
+  readonly trace_id: string;
+  readonly spans: readonly ApiSpan[];
+  readonly resources: readonly { readonly service: string; readonly attributes: Record<string, unknown> }[];
+  readonly scopes: readonly { readonly name: string; readonly version: string }[];
+}
+
+export const KERNEL_KINDS = ["", "wait", "syscall", "fault", "io_uring", "block"] as const;
+
+export interface Trace {
+  readonly id: string;
+  readonly beginUnixNs: string;
+  readonly durationNs: number;
+  readonly count: number;
+  readonly texts: readonly string[];
+  readonly ids: readonly string[];
+  readonly parent: Int32Array; // -1: a root
+  readonly first: Int32Array; // child; -1: none
+  readonly next: Int32Array; // sibling; -1: none
+  readonly roots: Int32Array;
+  readonly begin: Float64Array;
+  readonly end: Float64Array;
+  readonly name: Uint32Array; // of `texts`
+  readonly service: Uint32Array;
+  readonly place: Uint32Array; // of a kernel span: where it waits; of `texts`
+  readonly kind: Uint8Array; // of KINDS
+  readonly kernel: Uint8Array; // of KERNEL_KINDS; 0: it is no kernel span
+  readonly error: Uint8Array;
+  readonly orphan: Uint8Array; // its parent is not there
+  readonly measured: Uint8Array; // it has a split
+  readonly split: Float64Array; // of each span, PARTS.length values
+  readonly ownNs: Float64Array; // the time in which no child ran
+  readonly events: Float64Array; // pairs: span, time
+  readonly critical: Float64Array; // triples: span, from, to
+  readonly notes: readonly string[]; // what is missing, for people
+}
+
+export const KINDS = ["unspecified", "internal", "server", "client", "producer", "consumer"] as const;
+
+const W = PARTS.length;
+
+class Texts {
+  readonly list: string[] = [""];
+  private readonly numbers = new Map([["", 0]]);
+
+  number(text: string): number {
+    let number = this.numbers.get(text);
+    if (number === undefined) {
+      number = this.list.push(text) - 1;
+      this.numbers.set(text, number);
+    }
+    return number;
+  }
+}
+
+const kernelKind = (span: ApiSpan): number => {
+  const kind = span.attributes["fathom.kind"];
+  return typeof kind === "string" && kind !== "context" ? Math.max(1, KERNEL_KINDS.indexOf(kind as never)) : 0;
+};
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** "fsync on /var/lib/x/wal", "futex", or the name. */
+const placeOf = (span: ApiSpan): string => {
+  const call = text(span.attributes.syscall) || text(span.attributes["cause.reason"]) || span.name;
+  const file = text(span.attributes["fd.name"]);
+  return file ? `${call} on ${file}` : call;
+};
+
+/** Links children to parents; circles and spans without a parent that is there become roots. */
+const link = (spans: readonly ApiSpan[], parent: Int32Array, first: Int32Array, next: Int32Array, orphan: Uint8Array): number[] => {
+  const places = new Map<string, number>();
+  const roots: number[] = [];
+  spans.forEach((span, i) => {
+    if (!places.has(span.span_id)) places.set(span.span_id, i);
+  });
+  spans.forEach((span, i) => {
+    const at = span.parent_id === undefined ? undefined : places.get(span.parent_id);
+    parent[i] = at === undefined || at === i ? -1 : at;
+    orphan[i] = span.parent_id !== undefined && at === undefined ? 1 : 0;
+  });
+  // 1: on the way that is walked, 2: leads to a root
+  const seen = new Uint8Array(spans.length);
+  for (let i = 0; i < spans.length; i++) {
+    const way: number[] = [];
+    let at = i;
+    while (at >= 0 && !seen[at]) {
+      seen[at] = 1;
+      way.push(at);
+      at = parent[at];
+    }
+    if (at >= 0 && seen[at] === 1) {
+      parent[at] = -1;
+      orphan[at] = 1;
+    }
+    for (const passed of way) seen[passed] = 2;
+  }
+  for (let i = spans.length - 1; i >= 0; i--) {
+    if (parent[i] < 0) {
+      roots.push(i);
+    } else {
+      next[i] = first[parent[i]];
+      first[parent[i]] = i;
+    }
+  }
+  return roots.reverse();
+};
+
+/** Children sorted by begin: kernel spans stand behind the others in answers. */
+const sortChildren = (t: Pick<Trace, "first" | "next" | "begin">, parent: number): void => {
+  const list: number[] = [];
+  let sorted = true;
+  for (let c = t.first[parent]; c >= 0; c = t.next[c]) {
+    sorted &&= !list.length || t.begin[list[list.length - 1]] <= t.begin[c];
+    list.push(c);
+  }
+  if (sorted) return;
+  list.sort((a, b) => t.begin[a] - t.begin[b]);
+  t.first[parent] = list[0];
+  list.forEach((c, i) => {
+    t.next[c] = list[i + 1] ?? -1;
+  });
+};
+
+/** How much of a span none of its children covers. */
+const ownTime = (t: Pick<Trace, "first" | "next" | "begin" | "end" | "kernel">, span: number): number => {
+  let covered = 0;
+  let until = t.begin[span];
+  for (let c = t.first[span]; c >= 0; c = t.next[c]) {
+    if (t.kernel[c]) continue;
+    const from = Math.max(until, t.begin[c]);
+    const to = Math.min(t.end[span], t.end[c]);
+    if (to > from) {
+      covered += to - from;
+      until = to;
+    }
+  }
+  return Math.max(0, t.end[span] - t.begin[span] - covered);
+};
+
+/**
+ * The chain of work that the end of a root waited for: from its end backwards, always the child that
+ * ended last. Returns triples: span, from, to.
+ */
+export const criticalPath = (t: Pick<Trace, "first" | "next" | "begin" | "end" | "kernel">, root: number): number[] => {
+  const out: number[] = [];
+  const waiting: { span: number; until: number; children: number[] }[] = [];
+  const enter = (span: number, until: number) => {
+    const children: number[] = [];
+    for (let c = t.first[span]; c >= 0; c = t.next[c]) if (!t.kernel[c]) children.push(c);
+    waiting.push({ span, until, children: children.sort((a, b) => t.end[a] - t.end[b]) });
+  };
+  enter(root, t.end[root]);
+  while (waiting.length) {
+    const at = waiting[waiting.length - 1];
+    const child = at.children.pop();
+    if (child === undefined) {
+      if (at.until > t.begin[at.span]) out.push(at.span, t.begin[at.span], at.until);
+      waiting.pop();
+      continue;
+    }
+    const end = Math.min(t.end[child], at.until);
+    if (end <= Math.max(t.begin[child], t.begin[at.span]) || t.end[child] > at.until + 1) continue;
+    if (at.until > end) out.push(at.span, end, at.until);
+    at.until = Math.max(t.begin[child], t.begin[at.span]);
+    enter(child, end);
+  }
+  return out;
+};
+
+const notesOf = (spans: readonly ApiSpan[], t: Trace): string[] => {
+  const notes: string[] = [];
+  let application = 0, orphans = 0, unmeasured = 0, dropped = 0, contexts = 0, unknownNs = 0, totalNs = 0;
+  for (let i = 0; i < t.count; i++) {
+    if (t.kernel[i]) continue;
+    application++;
+    orphans += t.orphan[i];
+    unmeasured += t.measured[i] ? 0 : 1;
+    dropped += Number(spans[i].dropped ?? 0);
+    contexts += spans[i].attributes["fathom.kind"] === "context" ? 1 : 0;
+    if (t.measured[i]) {
+      unknownNs += t.split[i * W + partNumber("unknown")];
+      totalNs += t.end[i] - t.begin[i];
+    }
+  }
+  const of = (n: number) => `${n} of ${application} spans`;
+  if (orphans) notes.push(`${of(orphans)} name a parent that is not here: it was not sent, or is still running`);
+  if (contexts) notes.push(`${of(contexts)} are known by the context that their program published: the spans themselves were not sent`);
+  if (unmeasured === application) notes.push("no span has a time split: their programs were not recorded on a host with fathom up");
+  else if (unmeasured) notes.push(`${of(unmeasured)} have no time split: their programs were not recorded, or publish no context`);
+  if (totalNs && unknownNs / totalNs > 0.01) notes.push(`${((unknownNs / totalNs) * 100).toFixed(0)} % of the measured time is unknown: records were lost, or recording began later`);
+  if (dropped) notes.push(`${dropped} attributes were dropped by senders or by limits`);
+  return notes;
+};
+
+/** Makes the columns of an answer of the API. */
+export const makeTrace = (answer: ApiTrace): Trace => {
+  const { spans } = answer;
+  const n = spans.length;
+  const texts = new Texts();
+  const begins = spans.map((span) => BigInt(span.begin_unix_ns));
+  const origin = begins.reduce((least, at) => (at < least ? at : least), begins[0] ?? 0n);
+  const t = {
+    parent: new Int32Array(n).fill(-1), first: new Int32Array(n).fill(-1), next: new Int32Array(n).fill(-1),
+    begin: new Float64Array(n), end: new Float64Array(n),
+    name: new Uint32Array(n), service: new Uint32Array(n), place: new Uint32Array(n),
+    kind: new Uint8Array(n), kernel: new Uint8Array(n), error: new Uint8Array(n), orphan: new Uint8Array(n),
+    measured: new Uint8Array(n), split: new Float64Array(n * W), ownNs: new Float64Array(n),
+  };
+  const events: number[] = [];
+  let durationNs = 0;
+  spans.forEach((span, i) => {
+    t.begin[i] = Number(begins[i] - origin);
+    t.end[i] = Math.max(t.begin[i], Number(BigInt(span.end_unix_ns) - origin));
+    durationNs = Math.max(durationNs, t.end[i]);
+    t.name[i] = texts.number(span.name);
+    t.service[i] = texts.number(span.service);
+    t.kind[i] = Math.max(0, KINDS.indexOf(span.kind as never));
+    t.kernel[i] = kernelKind(span);
+    t.error[i] = span.status === "error" ? 1 : 0;
+    if (t.kernel[i]) t.place[i] = texts.number(placeOf(span));
+    PARTS.forEach((part, p) => {
+      const ns = span.attributes[`fathom.time.${part.key}_ns`];
+      if (ns === undefined) return;
+      t.split[i * W + p] = Number(ns);
+      t.measured[i] = 1;
+    });
+    for (const event of span.events) events.push(i, Number(BigInt(event.time_ns) - origin));
+  });
+  const roots = link(spans, t.parent, t.first, t.next, t.orphan);
+  roots.sort((a, b) => t.begin[a] - t.begin[b]);
+  for (let i = 0; i < n; i++) sortChildren(t, i);
+  for (let i = 0; i < n; i++) t.ownNs[i] = ownTime(t, i);
+  const main = roots.filter((i) => !t.kernel[i]).sort((a, b) => t.end[b] - t.begin[b] - (t.end[a] - t.begin[a]))[0];
+  const trace: Trace = {
+    ...t, id: answer.trace_id, beginUnixNs: String(origin), durationNs, count: n, texts: texts.list,
+    ids: spans.map((span) => span.span_id), roots: Int32Array.from(roots), events: Float64Array.from(events),
+    critical: Float64Array.from(main === undefined ? [] : criticalPath(t, main)), notes: [],
+  };
+  return { ...trace, notes: notesOf(spans, trace) };
+};
+
+export const nameOf = (t: Trace, span: number): string => t.texts[t.kernel[span] ? t.place[span] : t.name[span]];
+export const serviceOf = (t: Trace, span: number): string => t.texts[t.service[span]];
+export const splitOf = (t: Trace, span: number): Float64Array => t.split.subarray(span * W, span * W + W);
+
+/** The part for whose colour a span stands where it is too small for more; -1: none. */
+export const mainPart = (t: Trace, span: number): number => {
+  if (t.kernel[span] === 1) {
+    const part = partNumber(t.texts[t.name[span]]);
+    if (part >= 0) return part;
+  }
+  return t.measured[span] ? largestPart(splitOf(t, span)) : -1;
+};

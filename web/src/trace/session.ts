@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace that is open: its worker, and what was asked of it.
+import { signal } from "@preact/signals";
+import { headers, needsToken, reason, type Refusal } from "../lib/api";
+import type { Trace } from "./model";
+import type { Detail, Question, Reply } from "./worker";
+
+declare const WORKER: string; // the address of the worker's script
+
+export class Session {
+  readonly trace = signal<Trace | undefined>(undefined);
+  readonly error = signal<Refusal | undefined>(undefined);
+  private readonly worker = new Worker(WORKER, { type: "module" });
+  private readonly waiting = new Map<number, (reply: Reply) => void>();
+  private numbers = 0;
+
+  constructor(id: string) {
+    this.worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => this.take(data));
+    this.ask({ ask: "trace", path: `/api/v1/traces/${encodeURIComponent(id)}`, headers: headers() });
+  }
+
+  private ask(question: Question): void {
+    this.worker.postMessage(question);
+  }
+
+  private take(reply: Reply): void {
+    if (reply.reply === "trace") {
+      this.trace.value = reply.trace;
+    } else if (reply.reply === "failed") {
+      if (reply.status === 401) needsToken.value = true;
+      this.error.value = reason(reply.status, reply.body);
+    } else {
+      this.waiting.get(reply.number)?.(reply);
+      this.waiting.delete(reply.number);
+    }
+  }
+
+  private answerTo(question: (number: number) => Question): Promise<Reply> {
+    const number = ++this.numbers;
+    return new Promise((resolve) => {
+      this.waiting.set(number, resolve);
+      this.ask(question(number));
+    });
+  }
+
+  async detail(span: number): Promise<Detail> {
+    const reply = await this.answerTo((number) => ({ ask: "detail", number, span }));
+    return (reply as Extract<Reply, { reply: "detail" }>).detail;
+  }
+
+  async find(words: string): Promise<Uint8Array> {
+    const reply = await this.answerTo((number) => ({ ask: "find", number, words }));
+    return (reply as Extract<Reply, { reply: "found" }>).found;
+  }
+
+  close(): void {
+    this.worker.terminate();
+  }
+}

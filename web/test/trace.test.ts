@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Columns of a trace: links, own time, critical path, rows.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ApiSpan, makeTrace, nameOf, type Trace } from "../src/trace/model";
+import { makeRows, reveal, type Shape } from "../src/trace/rows";
+
+const BEGIN = 1790000000000000000n;
+const ALL: Shape = { closed: new Set(), kernel: new Set(), unfolded: new Set(), found: undefined, leastNs: 0 };
+
+const span = (id: number, parent: number, from: number, to: number, more: Partial<ApiSpan> = {}): ApiSpan => ({
+  span_id: id.toString(16).padStart(16, "0"), ...(parent ? { parent_id: parent.toString(16).padStart(16, "0") } : {}),
+  name: `span ${id}`, kind: "internal", begin_unix_ns: String(BEGIN + BigInt(from)), end_unix_ns: String(BEGIN + BigInt(to)),
+  status: "unset", service: "shop", attributes: {}, events: [], links: [], resource: 0, scope: 0, ...more,
+});
+
+const traceOf = (...spans: ApiSpan[]): Trace => makeTrace({ trace_id: "1", spans, resources: [], scopes: [] });
+
+const shown = (t: Trace, shape: Partial<Shape> = {}): string[] =>
+  makeRows(t, { ...ALL, ...shape }).map((row) => `${"-".repeat(row.depth)}${nameOf(t, row.span)}${row.fold ? ` x${row.fold.members.length}` : ""}`);
+
+test("own time is what no child covers", () => {
+  const t = traceOf(span(1, 0, 0, 100), span(2, 1, 10, 40), span(3, 1, 30, 60), span(4, 1, 90, 150));
+  assert.deepEqual([...t.ownNs], [40, 30, 30, 60]);
+});
+
+test("the critical path covers the root once, from its end backwards", () => {
+  const t = traceOf(span(1, 0, 0, 100), span(2, 1, 10, 60), span(3, 1, 20, 90), span(4, 3, 30, 80), span(5, 1, 95, 500));
+  const path: number[][] = [];
+  for (let i = 0; i < t.critical.length; i += 3) path.push([...t.critical.slice(i, i + 3)]);
+  path.sort((a, b) => a[1] - b[1]);
+  assert.deepEqual(path, [[0, 0, 20], [2, 20, 30], [3, 30, 80], [2, 80, 90], [0, 90, 100]]);
+  assert.equal(path.reduce((sum, [, from, to]) => sum + to - from, 0), 100);
+});
+
+test("circles and spans without their parent become roots", () => {
+  const t = traceOf(span(1, 2, 0, 1), span(2, 1, 0, 1), span(3, 9, 0, 1), span(4, 4, 0, 1));
+  assert.equal(t.roots.length, 3);
+  assert.equal(shown(t).length, 4);
+  assert.match(t.notes[0], /^2 of 4 spans name a parent that is not here/);
+});
+
+test("many like siblings are one row, and open", () => {
+  const like = Array.from({ length: 5 }, (_, i) => span(i + 2, 1, i * 10, i * 10 + 5, { name: "read" }));
+  const t = traceOf(span(1, 0, 0, 100), ...like, span(9, 1, 60, 70));
+  assert.deepEqual(shown(t), ["span 1", "-read x5", "-span 9"]);
+  const { unfolded } = reveal(t, ALL, 3);
+  assert.deepEqual(shown(t, { unfolded }), ["span 1", "-read x5", ...Array(5).fill("--read"), "-span 9"]);
+});
+
+test("kernel spans are rows only where they are asked for", () => {
+  const wait = span(2, 1, 10, 20, { name: "lock", attributes: { "fathom.kind": "wait", syscall: "futex", "fd.name": "/x" } });
+  const t = traceOf(span(1, 0, 0, 100), wait);
+  assert.deepEqual(shown(t), ["span 1"]);
+  assert.deepEqual(shown(t, { kernel: new Set([0]) }), ["span 1", "-futex on /x"]);
+  assert.deepEqual([...t.kernel], [0, 1]);
+});
+
+test("what find does not have is hidden, but not what lies above it", () => {
+  const t = traceOf(span(1, 0, 0, 100), span(2, 1, 0, 50), span(3, 2, 0, 20), span(4, 1, 60, 70));
+  assert.deepEqual(shown(t, { found: Uint8Array.from([0, 0, 1, 0]) }), ["span 1", "-span 2", "--span 3"]);
+  assert.deepEqual(shown(t, { leastNs: 50 }), ["span 1", "-span 2"]);
+});
+
+test("a hundred thousand levels take no stack", () => {
+  const t = traceOf(...Array.from({ length: 100000 }, (_, i) => span(i + 1, i, i, 200000 - i)));
+  assert.equal(makeRows(t, ALL).length, 100000);
+  assert.equal(t.critical.length / 3, 2 * 100000 - 1);
+});
