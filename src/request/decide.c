@@ -12,6 +12,7 @@
 
 #define CLEARLY 0.03   /* so much larger is a share of complete requests */
 #define FEW_PERCENT 5  /* of the requests to services that are known */
+#define WHOLLY 0.999   /* a share that leaves nothing to gain */
 #define TAUGHT_LEAST 5 /* requests; with fewer a service is learned from guesses, too */
 
 struct deciding {
@@ -20,6 +21,7 @@ struct deciding {
 	struct decide_space *space;
 	struct model model[2]; /* forward, backward */
 	struct order_score scores[2][DECIDE_RULES];
+	u32 way_count;	    /* that were tried in each direction */
 	u32 best[2];	    /* of the ways in each direction */
 	double complete[2]; /* the share of requests that are, in the best ways */
 };
@@ -127,18 +129,6 @@ static double complete_share(const struct order_score *s)
 	return s->ended ? (double)s->complete / (double)s->ended : 0;
 }
 
-static u32 way_most_complete(const struct deciding *d, int backward)
-{
-	u32 best = 0;
-
-	for (u32 i = 1; i < DECIDE_RULES; i++) {
-		if (order_score_value(&d->scores[backward][i]) >
-		    order_score_value(&d->scores[backward][best]))
-			best = i;
-	}
-	return best;
-}
-
 /*
  * Notes which services need no guesses. True if none does. Next to a service that is well known,
  * one with few requests is not guessed at: it is rather a connection of which the wrong end was
@@ -170,11 +160,12 @@ static int model_teach(struct deciding *d, int backward)
 	s.to = m;
 	if (err)
 		return err;
+	model_number(m, d->l, d->p);
 	model_add(m, &d->space->learned, backward);
 	err = lessons_alone(&s);
 	if (!err && !all_are_taught(m)) {
 		if (backward)
-			owners_of_choices(d, d->space->ways[0][way_most_complete(d, 0)]);
+			owners_of_choices(d, d->space->ways[0][0]);
 		else
 			err = owners_seed(d);
 		if (!err)
@@ -210,15 +201,6 @@ static int way_run(struct deciding *d, int backward, u32 way, const u32 *agreed)
 	return order_run(&task, d->space->ways[backward][way], score);
 }
 
-static int ways_run(struct deciding *d, int backward)
-{
-	int err = 0;
-
-	for (u32 i = 0; i < DECIDE_RULES && !err; i++)
-		err = way_run(d, backward, i, NULL);
-	return err;
-}
-
 static bool choices_agree(const struct choice *forward, const struct choice *backward)
 {
 	return forward->request == backward->request && forward->evidence != EDGE_TIMING &&
@@ -240,13 +222,13 @@ static double ways_agree(const struct deciding *d, u32 forward, u32 backward)
 	return (double)agree / d->p->calls;
 }
 
-/* The way in each direction that together complete most requests and agree most. */
+/* Takes the way in each direction that together complete most requests and agree most. */
 static void ways_choose(struct deciding *d)
 {
 	double most = -1;
 
-	for (u32 f = 0; f < DECIDE_RULES; f++) {
-		for (u32 b = 0; b < DECIDE_RULES; b++) {
+	for (u32 f = 0; f < d->way_count; f++) {
+		for (u32 b = 0; b < d->way_count; b++) {
 			double value = order_score_value(&d->scores[0][f]) +
 				       order_score_value(&d->scores[1][b]) + ways_agree(d, f, b);
 
@@ -257,6 +239,8 @@ static void ways_choose(struct deciding *d)
 			}
 		}
 	}
+	for (int i = 0; i < 2; i++)
+		d->complete[i] = complete_share(&d->scores[i][d->best[i]]);
 }
 
 /* What both ways found holds from now on. */
@@ -281,6 +265,8 @@ static int agreed_hold(struct deciding *d)
 	int err;
 
 	agreed_note(d);
+	if (d->way_count == 1)
+		return 0;
 	err = way_run(d, 0, d->best[0], d->space->owners);
 	return err ? err : way_run(d, 1, d->best[1], d->space->owners);
 }
@@ -352,20 +338,42 @@ static void labels_choose(struct deciding *d)
 	}
 }
 
-static int ways_find(struct deciding *d)
+/* Runs the ways from one number on, up to another one, in both directions. */
+static int ways_run(struct deciding *d, u32 from, u32 until)
 {
 	int err = 0;
 
-	for (int backward = 0; backward < 2 && !err; backward++) {
-		err = model_teach(d, backward);
-		if (!err)
-			err = ways_run(d, backward);
+	for (u32 i = from; i < until && !err; i++)
+		err = way_run(d, 0, i, NULL);
+	if (!err && from == 0)
+		err = model_teach(d, 1);
+	for (u32 i = from; i < until && !err; i++)
+		err = way_run(d, 1, i, NULL);
+	return err;
+}
+
+/* Whether the first way forward and the first one backward leave nothing to decide. */
+static bool first_is_enough(const struct deciding *d)
+{
+	return ways_agree(d, 0, 0) > WHOLLY && complete_share(&d->scores[0][0]) > WHOLLY &&
+	       complete_share(&d->scores[1][0]) > WHOLLY;
+}
+
+static int ways_find(struct deciding *d)
+{
+	int err = model_teach(d, 0);
+
+	d->way_count = 1;
+	if (!err)
+		err = ways_run(d, 0, 1);
+	if (!err && !first_is_enough(d)) {
+		/* a single thread makes no difference between the last two rules */
+		d->way_count = d->p->callers == 1 ? DECIDE_RULES - 1 : DECIDE_RULES;
+		err = ways_run(d, 1, d->way_count);
 	}
 	if (err)
 		return err;
 	ways_choose(d);
-	for (int backward = 0; backward < 2; backward++)
-		d->complete[backward] = complete_share(&d->scores[backward][d->best[backward]]);
 	return agreed_hold(d);
 }
 

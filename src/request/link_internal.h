@@ -49,6 +49,8 @@ struct link_item {
 	u32 candidates; /* requests that were open */
 	u32 next;	/* the next call in its section */
 	u8 evidence;	/* enum edge_evidence of the label */
+	u8 peer;	/* number in the model of its process: of the peer that it calls, */
+	u8 service;	/* and of the service that it is a request to */
 	bool is_helper; /* made by a thread that then ended the wait of the section's thread */
 	bool is_call, is_request, is_answered;
 };
@@ -73,6 +75,7 @@ struct link_process {
 	size_t begin, end;    /* its events */
 	u32 requests;	      /* received by it */
 	u32 calls, labelled;  /* made by it, and those with a label */
+	u32 callers;	      /* threads that made calls */
 	u32 most_open;	      /* requests at once */
 	u32 inherited;	      /* the request for which it was made; NOBODY: none */
 	u64 first_request_ns; /* UINT64_MAX: it received none */

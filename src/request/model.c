@@ -100,6 +100,19 @@ int model_init(struct model *m, const struct link *l, const struct link_process 
 	return 0;
 }
 
+void model_number(const struct model *m, struct link *l, const struct link_process *p)
+{
+	for (size_t i = p->begin; i < p->end; i++) {
+		const struct link_event *e = &l->events[i];
+		u32 n = e->number;
+
+		if (e->kind == LINK_REQUEST)
+			l->items[n].service = (u8)model_service_number(m, link_peer(l, n));
+		else if (e->kind == LINK_CALL)
+			l->items[n].peer = (u8)model_peer_number(m, link_peer(l, n));
+	}
+}
+
 void model_free(struct model *m)
 {
 	free(m->services);

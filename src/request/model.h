@@ -61,6 +61,9 @@ struct model_calls {
 /* Makes a model without counts of the services and peers of a process. 0 or -ENOMEM. */
 int model_init(struct model *m, const struct link *l, const struct link_process *p);
 
+/* Notes in the items of the process the numbers that its services and peers have in the model. */
+void model_number(const struct model *m, struct link *l, const struct link_process *p);
+
 /* Adds a count: it is a lesson_take. Keys of other services and peers are left out. */
 int model_take(void *model, const struct learned_key *key, u64 count);
 

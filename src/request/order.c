@@ -183,7 +183,7 @@ static void request_comes(struct order *o, const struct link_event *e)
 	if (!o->task->backward && item->supersedes != NOBODY)
 		request_closes(o, o->task->l->items[item->supersedes].place);
 	*r = (struct order_request){.exchange = e->number, .open = true};
-	r->service = model_service_number(o->m, link_peer(o->task->l, e->number));
+	r->service = item->service;
 	input_comes(o, item->place, e);
 }
 
@@ -272,12 +272,10 @@ static void fit_count(struct order *o, u32 place, u32 peer, u64 at_ns)
 static u32 place_of(const struct order *o, u32 request)
 {
 	const struct link *l = o->task->l;
-	u32 place;
+	u32 place = request == NOBODY ? NOBODY : l->items[request].place;
 
-	if (request == NOBODY || !l->items[request].is_request ||
-	    &l->processes[link_exchange(l, request)->server.process] != o->task->p)
+	if (place >= o->task->p->requests)
 		return NOBODY;
-	place = l->items[request].place;
 	return o->requests[place].exchange == request ? place : NOBODY;
 }
 
@@ -306,7 +304,7 @@ static void call_comes(struct order *o, const struct link_event *e)
 {
 	struct choice *c = &o->choices[e->number];
 	u32 label = label_of(o, e->number), place;
-	u32 peer = model_peer_number(o->m, link_peer(o->task->l, e->number));
+	u32 peer = o->task->l->items[e->number].peer;
 
 	if (label != NOBODY) {
 		place = place_of(o, label);
@@ -333,7 +331,7 @@ static void call_comes(struct order *o, const struct link_event *e)
 
 static void connect_comes(struct order *o, const struct link_event *e)
 {
-	u32 peer = model_peer_number(o->m, link_peer(o->task->l, e->number));
+	u32 peer = o->task->l->items[e->number].peer;
 
 	if (label_of(o, e->number) == NOBODY)
 		call_choose(o, e, peer, &o->choices[e->number]);
@@ -343,7 +341,7 @@ static void done_comes(struct order *o, const struct link_event *e)
 {
 	const struct choice *c = &o->choices[e->number];
 	u32 place = place_of(o, c->request);
-	u32 peer = model_peer_number(o->m, link_peer(o->task->l, e->number));
+	u32 peer = o->task->l->items[e->number].peer;
 	struct model_calls *calls;
 
 	if (place == NOBODY || !c->given)

@@ -255,7 +255,7 @@ static void call_began(struct section_pass *s, const struct link_event *e)
 
 	s->l->items[e->number].candidates = s->open;
 	s->p->calls++;
-	t->calls++;
+	s->p->callers += t->calls++ == 0;
 	t->outside += s->open == 0;
 	if (!s->sections || t->mixed)
 		return;
@@ -312,7 +312,7 @@ static void call_forget(struct link_item *item)
 /* Takes back what a pass has found of the calls of its process. */
 static void sections_forget(struct section_pass *s)
 {
-	s->open = s->open_xor = s->p->calls = 0;
+	s->open = s->open_xor = s->p->calls = s->p->callers = 0;
 	for (size_t i = s->p->begin; i < s->p->end; i++) {
 		const struct link_event *e = &s->l->events[i];
 
