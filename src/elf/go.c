@@ -24,7 +24,7 @@
 #define FLAG_TEXTS 2
 #define INFO_LEAST 32	      /* bytes; before Go 1.18 there are no more */
 #define CODE_BYTES (8u << 20) /* that are searched in a stripped program */
-#define G_LOAD_BYTES 9	      /* of an instruction */
+#define G_LOAD_BYTES 11	      /* of the instructions that load g */
 #define G_LOADS_LEAST 3
 /* Bytes of thread-local variables: there is no other than the pointer to g. */
 #define G_IS_ALONE 8
@@ -181,19 +181,34 @@ static bool version_find(struct elf_go *go, const struct build_info *info)
 #if defined(__x86_64__)
 /*
  * Go keeps the pointer to g in register r14, too (since 1.17), and loads it from the variable where
- * C code calls Go: mov %fs:OFFSET,%r14. C code has little use for that instruction.
+ * C code calls Go. C code has little use for such instructions.
  */
-static const uint8_t g_load[] = {0x64, 0x4c, 0x8b, 0x34, 0x25}; /* then OFFSET, 4 bytes */
+static const struct g_load {
+	uint8_t begin[5], begin_bytes; /* then the offset, 4 bytes */
+	uint8_t end[4], end_bytes;
+} g_loads[] = {
+	{{0x64, 0x4c, 0x8b, 0x34, 0x25}, 5, {0}, 0}, /* mov %fs:OFFSET,%r14 */
+	{{0x49, 0xc7, 0xc6},
+	 3,
+	 {0x64, 0x4d, 0x8b, 0x36},
+	 4}, /* mov $OFFSET,%r14; mov %fs:(%r14),%r14 */
+};
 
-/* The offset in the instruction at `code`; 0: it is another instruction. */
+/* The offset in the instructions at `code`; 0: they are others. */
 static int32_t g_loaded(const uint8_t *code)
 {
-	int32_t offset = 0;
+	for (size_t i = 0; i < sizeof(g_loads) / sizeof(g_loads[0]); i++) {
+		const struct g_load *load = &g_loads[i];
+		const uint8_t *end = code + load->begin_bytes + sizeof(int32_t);
+		int32_t offset;
 
-	if (memcmp(code, g_load, sizeof(g_load)) != 0)
-		return 0;
-	memcpy(&offset, code + sizeof(g_load), sizeof(offset));
-	return offset < 0 && offset % 8 == 0 ? offset : 0;
+		if (memcmp(code, load->begin, load->begin_bytes) != 0 ||
+		    memcmp(end, load->end, load->end_bytes) != 0)
+			continue;
+		memcpy(&offset, code + load->begin_bytes, sizeof(offset));
+		return offset < 0 && offset % 8 == 0 ? offset : 0;
+	}
+	return 0;
 }
 
 /* The segment with the first instruction of the program; NULL: none. */
@@ -210,7 +225,7 @@ static const struct elf_tls_segment *code_segment(const struct elf_reader *reade
 	return NULL;
 }
 
-/* Looks in the code of a stripped program: whether all such instructions have one offset. */
+/* Looks in the code of a stripped program: whether all that load g have one offset. */
 static bool g_search(struct elf_reader *reader, struct elf_go *go)
 {
 	const struct elf_tls_segment *segment = code_segment(reader);

@@ -178,38 +178,51 @@ TEST(beside_other_variables_the_symbol_tells)
 #endif
 
 #if defined(__x86_64__)
-/* Code as Go's: it loads g into r14 in some places. */
-static struct elf_go stripped_read(int32_t other_offset)
+/* Instructions that load g from offset -48 into r14. */
+static const uint8_t direct[] = {0x64, 0x4c, 0x8b, 0x34, 0x25, 0xd0, 0xff, 0xff, 0xff};
+static const uint8_t by_register[] = {0x49, 0xc7, 0xc6, 0xd0, 0xff, 0xff,
+				      0xff, 0x64, 0x4d, 0x8b, 0x36};
+
+/* A stripped program that has them in four places, in one of them with another offset. */
+static struct elf_go stripped_read(const uint8_t *load, size_t bytes, int8_t other_offset)
 {
 	static struct {
 		struct image m;
 		uint8_t code[32768];
 	} file;
 	struct elf_source source = elf_source_buffer(&file, sizeof(file));
-	const uint8_t load[] = {0x64, 0x4c, 0x8b, 0x34, 0x25, 0xd0, 0xff, 0xff, 0xff}; /* -48 */
+	uint8_t *third = file.code + 8185 * 2 + 37;
 	struct elf_go go;
 
+	memset(file.code, 0, sizeof(file.code));
 	file.m = image_make("go1.26.1");
 	file.m.segments[0].p_filesz = sizeof(file);
 	file.m.segments[1].p_memsz = 40;
 	file.m.sections[2].sh_type = SHT_NULL;
 	file.m.header.e_entry = sizeof(file.m) + 100;
 	for (size_t i = 0; i < 4; i++)
-		memcpy(file.code + 8185 * i + 37, load, sizeof(load));
-	if (other_offset)
-		memcpy(file.code + 8185 * 2 + 37 + 5, &other_offset, sizeof(other_offset));
+		memcpy(file.code + 8185 * i + 37, load, bytes);
+	third = memchr(third, 0xd0, bytes);
+	CHECK(third != NULL);
+	third[0] = (uint8_t)other_offset;
+	if (other_offset > 0)
+		memset(third + 1, 0, 3);
 	CHECK_EQ(elf_go_read(&source, &go), 0);
 	return go;
 }
 
 TEST(the_code_of_a_stripped_program_tells)
 {
-	struct elf_go go = stripped_read(0);
+	struct elf_go go = stripped_read(direct, sizeof(direct), -48);
 
 	CHECK_EQ(go.is, ELF_GO_LOCATED);
 	CHECK_EQ(go.g_at, -48);
-	CHECK_EQ(stripped_read(-64).is, ELF_GO_UNPLACED); /* they do not agree */
-	CHECK_EQ(stripped_read(40).is, ELF_GO_LOCATED);	  /* no variable is there */
+	go = stripped_read(by_register, sizeof(by_register), -48);
+	CHECK_EQ(go.is, ELF_GO_LOCATED);
+	CHECK_EQ(go.g_at, -48);
+	CHECK_EQ(stripped_read(direct, sizeof(direct), -64).is, ELF_GO_UNPLACED); /* they differ */
+	/* no variable is there */
+	CHECK_EQ(stripped_read(direct, sizeof(direct), 40).is, ELF_GO_LOCATED);
 }
 #endif
 
