@@ -308,7 +308,6 @@ static __always_inline u8 syscall_flags(struct thread_state *state, bool begin_k
  * If they are short, they go into slots around the record of the call, all reserved at once.
  */
 struct syscall_opened {
-	bool filled;
 	u32 path_bytes, name_bytes; /* of their records; 0: there is none */
 	u32 path_slots, name_slots; /* before and behind the record of the call */
 };
@@ -336,7 +335,6 @@ static __always_inline void syscall_open_fill(struct syscall_opened *opened,
 	opened->path_bytes = call_path_fill(state->nr, state->begin_ns, dirfd,
 					    call_argument(args, place & CALL_PATH_MASK));
 	opened->name_bytes = fd_name_fill(result);
-	opened->filled = true;
 	path_slots = ring_slots_of(opened->path_bytes);
 	name_slots = ring_slots_of(opened->name_bytes);
 	if (path_slots > SHORT_SLOTS || name_slots > SHORT_SLOTS)
@@ -420,12 +418,35 @@ static __always_inline bool syscall_has_paths(const struct thread_state *state, 
 	       !(result == 0 && call_keeps_args(row));
 }
 
+/*
+ * Records a call with the path and the name of what it opened. A global function, so that the
+ * verifier does not look at it again for each way to it.
+ */
+__noinline int syscall_record_opened(struct thread_state *state, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	struct syscall_opened opened = {};
+	bool put;
+
+	if (!state)
+		return 0;
+	syscall_open_fill(&opened, state, regs, result);
+	if (!opened.path_slots)
+		call_path_emit(opened.path_bytes);
+	put = syscall_put(state, task, regs, result, &opened);
+	if (!put && opened.path_slots)
+		call_path_emit(opened.path_bytes);
+	if (!(put && opened.name_slots))
+		fd_name_emit(opened.name_bytes);
+	return 0;
+}
+
 /* Records the call. True: what it opened is recorded, too. */
 static __always_inline bool syscall_record(struct thread_state *state, struct task_struct *task,
 					   struct pt_regs *regs, long result)
 {
-	struct syscall_opened opened = {};
-	bool put;
+	const struct syscall_opened nothing = {};
 
 	if (!state->in_syscall) {
 		syscall_begin_late(state);
@@ -436,18 +457,14 @@ static __always_inline bool syscall_record(struct thread_state *state, struct ta
 	state->called = CALLED_SEEN; /* all programs are attached: the next begin is seen */
 	if (!syscall_is_wanted(state))
 		return false;
-	if (syscall_opens(state, result))
-		syscall_open_fill(&opened, state, regs, result);
-	else if (syscall_has_paths(state, result))
+	if (syscall_opens(state, result)) {
+		syscall_record_opened(state, result);
+		return true;
+	}
+	if (syscall_has_paths(state, result))
 		call_paths_tell(state, result);
-	if (opened.filled && !opened.path_slots)
-		call_path_emit(opened.path_bytes);
-	put = syscall_put(state, task, regs, result, &opened);
-	if (!put && opened.path_slots)
-		call_path_emit(opened.path_bytes);
-	if (opened.filled && !(put && opened.name_slots))
-		fd_name_emit(opened.name_bytes);
-	return opened.filled;
+	syscall_put(state, task, regs, result, &nothing);
+	return false;
 }
 
 /* Counts bytes that splice takes out of a socket as incomplete: no tracepoint tells of them. */
