@@ -292,12 +292,12 @@ static const struct choice *choice_better(const struct deciding *d, const struct
 	return forward->hop <= backward->hop ? forward : backward;
 }
 
-static void edge_fill(struct deciding *d, u32 call, u32 thread, struct edge *edge)
+static void edge_fill(struct deciding *d, u32 call, struct edge *edge)
 {
 	const struct link_item *item = &d->l->items[call];
 	const struct choice *f = &way_best(d, 0)[call], *b = &way_best(d, 1)[call];
 	const struct choice *c = choice_better(d, f, b);
-	struct probability_of of = {.p = d->p, .thread = &d->l->threads.data[thread]};
+	struct probability_of of = {.p = d->p};
 	bool back = c == b;
 
 	of.complete = d->complete[back];
@@ -320,7 +320,7 @@ static void edges_fill(struct deciding *d, struct edge *edges)
 		const struct link_event *e = &d->l->events[i];
 
 		if (e->kind == LINK_CALL)
-			edge_fill(d, e->number, e->thread, &edges[e->number]);
+			edge_fill(d, e->number, &edges[e->number]);
 	}
 }
 
@@ -377,20 +377,51 @@ static int ways_find(struct deciding *d)
 	return agreed_hold(d);
 }
 
+static void labels_count(struct link *l, struct link_process *p)
+{
+	for (size_t i = p->begin; i < p->end; i++) {
+		const struct link_event *e = &l->events[i];
+		struct link_thread *t = &l->threads.data[e->thread];
+
+		if (e->kind != LINK_CALL || l->items[e->number].request == NOBODY)
+			continue;
+		p->section_calls += t->labelled++ ? 0 : t->calls;
+		p->labelled++;
+	}
+}
+
+/*
+ * A thread that receives its requests itself does nothing for those of others. Nor does one none of
+ * whose calls has a label, if it calls without any request, too, and sections are known of the
+ * others.
+ */
+static bool is_apart(const struct link_process *p, const struct link_thread *t)
+{
+	if (t->mixed || p->has_lights)
+		return false;
+	if (t->reads)
+		return !t->has_word;
+	return !t->labelled && t->outside && p->labelled * 2 > p->section_calls;
+}
+
+static void threads_apart(struct link *l, const struct link_process *p)
+{
+	for (size_t i = p->begin; i < p->end; i++) {
+		const struct link_event *e = &l->events[i];
+
+		if (e->kind == LINK_CALL)
+			l->threads.data[e->thread].apart = is_apart(p, &l->threads.data[e->thread]);
+	}
+}
+
 int process_decide(struct link *l, struct link_process *p, struct decide_space *space,
 		   struct edge *edges)
 {
 	struct deciding d = {.l = l, .p = p, .space = space};
 	int err = 0;
 
-	for (size_t i = p->begin; i < p->end; i++) {
-		const struct link_event *e = &l->events[i];
-
-		if (e->kind == LINK_CALL && l->items[e->number].request != NOBODY) {
-			l->threads.data[e->thread].labelled++;
-			p->labelled++;
-		}
-	}
+	labels_count(l, p);
+	threads_apart(l, p);
 	if (p->labelled == p->calls || !p->requests)
 		labels_choose(&d);
 	else

@@ -57,14 +57,18 @@ struct link_item {
 
 struct link_thread {
 	bool mixed;	 /* it had two requests under way at once: a loop, or a carrier */
+	bool has_word;	 /* it took work over by a wake-up */
+	bool apart;	 /* what it does besides is nobody's */
 	u32 held;	 /* requests that it received and that are not answered */
 	u32 request;	 /* at which it works; NOBODY: none is known */
 	u32 word;	 /* at which it waits for new work; 0: not known */
 	u32 first, last; /* the calls of its section; first is NOBODY without any */
+	u32 section;	 /* how many they are */
+	u32 helper;	 /* a thread that woke this loop and so handed its section back; NOBODY */
+	u32 reads;	 /* requests that it received */
 	u32 calls;	 /* that it made */
 	u32 labelled;	 /* of these, with a label */
 	u32 outside;	 /* of these, while no request was open */
-	bool has_word;	 /* it took work over by a wake-up */
 	/* of a mixed one: wake-ups by it, and those that tell that it hands over later than it
 	 * reads */
 	u32 wakes, late_wakes;
@@ -75,6 +79,7 @@ struct link_process {
 	size_t begin, end;    /* its events */
 	u32 requests;	      /* received by it */
 	u32 calls, labelled;  /* made by it, and those with a label */
+	u32 section_calls;    /* made by threads of which some calls have a label */
 	u32 callers;	      /* threads that made calls */
 	u32 most_open;	      /* requests at once */
 	u32 inherited;	      /* the request for which it was made; NOBODY: none */

@@ -326,14 +326,15 @@ static void call_comes(struct order *o, const struct link_event *e)
 		return;
 	}
 	*c = (struct choice){.request = NOBODY};
-	call_choose(o, e, peer, c);
+	if (!o->task->l->threads.data[e->thread].apart)
+		call_choose(o, e, peer, c);
 }
 
 static void connect_comes(struct order *o, const struct link_event *e)
 {
 	u32 peer = o->task->l->items[e->number].peer;
 
-	if (label_of(o, e->number) == NOBODY)
+	if (label_of(o, e->number) == NOBODY && !o->task->l->threads.data[e->thread].apart)
 		call_choose(o, e, peer, &o->choices[e->number]);
 }
 

@@ -34,13 +34,6 @@ static bool way_is_sure(const struct probability_of *of)
 	return of->p->mixed == 1 && of->complete > NEARLY_ALL && of->complete - of->other > CLEARLY;
 }
 
-/* A thread that never does what a request asks for, in a process whose other threads do. */
-static bool thread_is_apart(const struct probability_of *of)
-{
-	return !of->thread->mixed && !of->thread->labelled && !of->p->mixed && !of->p->has_lights &&
-	       of->p->labelled * 2 > of->p->calls;
-}
-
 u32 edge_probability(const struct edge *edge, const struct probability_of *of)
 {
 	const struct likely *row = &table[edge->evidence];
@@ -50,8 +43,6 @@ u32 edge_probability(const struct edge *edge, const struct probability_of *of)
 		ppm = way_is_sure(of) ? row->alone_ppm : row->differ_ppm;
 	if (edge->evidence < EDGE_CONNECT)
 		return ppm;
-	if (thread_is_apart(of))
-		return table[EDGE_TIMING].differ_ppm;
 	/* between a guess among the candidates and the table */
 	guess = PPM / (edge->candidates ? edge->candidates : 1);
 	if (edge->evidence == EDGE_TIMING || guess >= ppm)

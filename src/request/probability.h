@@ -8,7 +8,6 @@
 /* What is known beside the edge. */
 struct probability_of {
 	const struct link_process *p;
-	const struct link_thread *thread; /* that made the call */
 	double complete; /* the share of requests that are, in the way that was chosen */
 	double other;	 /* the same in the other way */
 };

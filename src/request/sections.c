@@ -12,15 +12,20 @@
 #define DIFFER_LEAST 8
 #define DIFFER_PERCENT 5
 
+#define TASK_MOST 16	/* calls of a task that are counted */
+#define TASK_PERCENT 80 /* of the tasks must have the same number of calls */
+
 /* One pass over the events of a process. */
 struct section_pass {
 	struct link *l;
 	struct link_process *p;
-	u32 open;	   /* requests that are open */
-	u32 open_xor;	   /* their numbers, so that the only one is known */
-	bool distrusts;	   /* what wakers say */
-	u32 agree, differ; /* sections of which both sides say the same, or not */
-	bool sections;	   /* threads have sections: light threads do not run in this process */
+	u32 open;		  /* requests that are open */
+	u32 open_xor;		  /* their numbers, so that the only one is known */
+	bool distrusts;		  /* what wakers say */
+	u32 agree, differ;	  /* sections of which both sides say the same, or not */
+	u32 sizes[TASK_MOST + 1]; /* of these with the same, by how many calls they have */
+	u32 task;		  /* calls of a task that is handed back */
+	bool sections; /* threads have sections: light threads do not run in this process */
 };
 
 static struct link_thread *thread_of(struct section_pass *s, const struct link_event *e)
@@ -109,6 +114,7 @@ static void mixed_find(struct section_pass *s)
 static void section_end(struct link_thread *t)
 {
 	t->first = NOBODY;
+	t->section = 0;
 }
 
 static void section_add(struct section_pass *s, struct link_thread *t, u32 call)
@@ -119,6 +125,7 @@ static void section_add(struct section_pass *s, struct link_thread *t, u32 call)
 	else
 		s->l->items[t->last].next = call;
 	t->last = call;
+	t->section++;
 }
 
 /* Labels a call from behind. Such a label replaces one that a waker gave. */
@@ -140,8 +147,12 @@ static void sides_compare(struct section_pass *s, const struct link_thread *t, u
 
 	if (!first || first->evidence != EDGE_WAKE)
 		return;
-	s->agree += first->request == request;
-	s->differ += first->request != request;
+	if (first->request != request) {
+		s->differ++;
+		return;
+	}
+	s->agree++;
+	s->sizes[t->section < TASK_MOST ? t->section : TASK_MOST]++;
 }
 
 /* The thread has answered a request: its section belongs to it, with what others did for it. */
@@ -154,28 +165,71 @@ static void section_answered(struct section_pass *s, struct link_thread *t, u32 
 	section_end(t);
 }
 
-/*
- * A thread has ended the wait of another one, and so made its last call for it. Its section may
- * have begun with a task of somebody else, whose end woke nobody. So its other calls stay as they
- * are.
- */
-static void section_handed_back(struct section_pass *s, struct link_thread *t,
-				struct link_thread *to, u64 at_ns)
+/* The calls of the last task in a section: as many as tasks have, or one if that differs. */
+static u32 last_task(const struct section_pass *s, const struct link_thread *t)
 {
-	u32 call = t->first == NOBODY ? NOBODY : t->last;
+	u32 call = t->first;
 
-	if (link_is_open(s->l, to->request, at_ns)) {
-		sides_compare(s, t, to->request);
-		if (call != NOBODY)
-			call_belongs(s->l, call, to->request, EDGE_WAKE);
-	} else if (call != NOBODY) {
-		/* the section of the other one will tell */
+	for (u32 more = t->section; more > s->task && call != NOBODY; more--)
+		call = s->l->items[call].next;
+	return call;
+}
+
+/* Labels the last task of a section, whose begin may be a task of somebody else. */
+static void task_belongs(struct section_pass *s, struct link_thread *t, u32 request)
+{
+	sides_compare(s, t, request);
+	for (u32 call = last_task(s, t); call != NOBODY; call = s->l->items[call].next)
+		call_belongs(s->l, call, request, EDGE_WAKE);
+	section_end(t);
+}
+
+/* The other thread's section will tell to which request the last task of this one belongs. */
+static void task_joins(struct section_pass *s, struct link_thread *t, struct link_thread *to)
+{
+	u32 call = last_task(s, t), next;
+
+	for (; call != NOBODY; call = next) {
+		next = s->l->items[call].next;
 		s->l->items[call].is_helper = true;
 		section_add(s, to, call);
 	}
 	section_end(t);
+}
+
+/* A thread has ended the wait of another one, and so did its last task for it. */
+static void section_handed_back(struct section_pass *s, struct link_thread *t,
+				struct link_thread *to, u64 at_ns)
+{
+	if (link_is_open(s->l, to->request, at_ns))
+		task_belongs(s, t, to->request);
+	else
+		task_joins(s, t, to);
 	if (t->has_word)
 		t->request = NOBODY;
+}
+
+/*
+ * A thread of a pool has woken a loop: the loop will answer for it next. If two threads did so
+ * before the loop answers, it is not known which is first.
+ */
+static void loop_helped(struct section_pass *s, struct link_thread *helper,
+			struct link_thread *loop)
+{
+	if (helper->mixed || !helper->has_word || helper->first == NOBODY)
+		return;
+	loop->helper = loop->helper == NOBODY ? (u32)(helper - s->l->threads.data) : NOBODY;
+}
+
+static void loop_answers(struct section_pass *s, struct link_thread *loop, u32 request)
+{
+	struct link_thread *t = loop->helper == NOBODY ? NULL : &s->l->threads.data[loop->helper];
+
+	loop->helper = NOBODY;
+	if (!t)
+		return;
+	task_belongs(s, t, request);
+	t->request = NOBODY;
 }
 
 static void request_came(struct section_pass *s, const struct link_event *e)
@@ -190,6 +244,7 @@ static void request_came(struct section_pass *s, const struct link_event *e)
 	if (item->supersedes != NOBODY)
 		opened(s, item->supersedes, -1);
 	opened(s, e->number, 1);
+	t->reads++;
 	if (!waits)
 		t->request = e->number;
 	section_end(t);
@@ -205,6 +260,8 @@ static void request_ended(struct section_pass *s, const struct link_event *e)
 	opened(s, e->number, -1);
 	if (item->is_answered && !t->mixed && s->sections)
 		section_answered(s, t, e->number);
+	else if (item->is_answered && t->mixed && s->sections)
+		loop_answers(s, t, e->number);
 	section_end(t);
 	if (t->request == e->number)
 		t->request = item->then;
@@ -229,9 +286,13 @@ static void work_came(struct section_pass *s, const struct link_event *e)
 	u32 word = h->word ? h->word : h->kind;
 	bool passes, knows, busy;
 
-	if (woken->mixed || !s->sections || link_word_is_lock(s->l, h) || hands_over_late(waker))
+	if (!s->sections || link_word_is_lock(s->l, h))
 		return;
-	passes = waker->has_word && waker->word == word;
+	if (woken->mixed)
+		loop_helped(s, waker, woken);
+	if (woken->mixed)
+		return;
+	passes = hands_over_late(waker) || (waker->has_word && waker->word == word);
 	knows = link_is_open(s->l, waker->request, e->time_ns);
 	busy = link_is_open(s->l, woken->request, e->time_ns);
 	if (passes || (woken->has_word ? woken->word == word : knows && !busy))
@@ -297,9 +358,9 @@ static void sections_pass(struct section_pass *s)
 
 static void thread_forget(struct link_thread *t)
 {
-	t->request = t->first = NOBODY;
+	t->request = t->first = t->helper = NOBODY;
 	t->has_word = false;
-	t->calls = t->outside = 0;
+	t->calls = t->outside = t->section = t->reads = 0;
 }
 
 static void call_forget(struct link_item *item)
@@ -324,15 +385,27 @@ static void sections_forget(struct section_pass *s)
 	}
 }
 
+/* How many calls a task has, as nearly all have so many; 1: that is not so. */
+static u32 task_size(const struct section_pass *s)
+{
+	for (u32 size = 1; size < TASK_MOST; size++) {
+		if ((u64)s->sizes[size] * 100 > (u64)s->agree * TASK_PERCENT)
+			return size;
+	}
+	return 1;
+}
+
 void sections_label(struct link *l, struct link_process *p)
 {
-	struct section_pass s = {.l = l, .p = p, .sections = !p->has_lights};
+	struct section_pass s = {.l = l, .p = p, .sections = !p->has_lights, .task = 1};
 
 	mixed_find(&s);
 	sections_pass(&s);
-	if (s.differ < DIFFER_LEAST || (u64)s.differ * 100 < (u64)s.agree * DIFFER_PERCENT)
+	if (!s.differ)
 		return;
 	sections_forget(&s);
-	s.distrusts = true;
+	s.distrusts = s.differ >= DIFFER_LEAST &&
+		      (u64)s.differ * 100 >= (u64)s.agree * DIFFER_PERCENT;
+	s.task = task_size(&s);
 	sections_pass(&s);
 }

@@ -290,6 +290,42 @@ TEST(a_stream_is_no_request_and_no_call)
 	CHECK_EQ(s.edges[of_it].candidates, 0);
 }
 
+/* It answers a request, calls once more, and meanwhile another thread has a request. */
+TEST(a_thread_that_reads_its_requests_does_nothing_for_others)
+{
+	struct scene s = scene_new();
+	u32 late;
+
+	for (u32 i = 0; i < 10; i++) {
+		request(&s, 1, 100 * i + 10, 100 * i + 90);
+		call(&s, 1, 100 * i + 20);
+	}
+	request(&s, 2, 2000, 2010);
+	request(&s, 1, 2005, 2100);
+	late = call(&s, 2, 2020);
+	call(&s, 1, 2050);
+	scene_link(&s);
+	CHECK_EQ(s.edges[late].parent, EDGE_ROOT);
+}
+
+TEST(a_task_ends_with_the_answer_of_the_loop_that_it_woke)
+{
+	struct scene s = scene_new();
+	u32 a, b, of_a, of_b;
+
+	a = request(&s, 1, 10, 100);
+	b = request(&s, 1, 11, 110);
+	wakes(&s, 1, 7, 13, 0x500);
+	wakes(&s, 1, 8, 14, 0x500);
+	of_b = call(&s, 7, 20);
+	of_a = call(&s, 8, 21);
+	wakes(&s, 8, 1, 95, 0x600);
+	wakes(&s, 7, 1, 105, 0x600);
+	scene_link(&s);
+	CHECK_EDGE(&s, of_a, a, "wake");
+	CHECK_EDGE(&s, of_b, b, "wake");
+}
+
 /* A thread of a timer calls the same peer as threads that serve. */
 TEST(a_thread_apart_makes_roots)
 {
@@ -302,6 +338,7 @@ TEST(a_thread_apart_makes_roots)
 		if (i == 5)
 			timer = call(&s, 9, 100 * i + 30);
 	}
+	call(&s, 9, 2000); /* when no request is there */
 	scene_link(&s);
 	CHECK(is_unlikely(&s.edges[timer]));
 }
