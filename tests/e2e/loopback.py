@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What serves on the loopback: a port that is free, and nginx with a directory of its own."""
+import contextlib
 import os
+import random
 import socket
 
 NGINX_CONFIG = """user root;
@@ -26,6 +28,20 @@ def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
+
+
+def free_ports(count):
+    """As many, none of which a connection of somebody gets before its server has begun."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as text:
+        first = int(text.read().split()[0])
+    ports, found = range(max(1024, first - 16000), first), []
+    for port in random.Random().sample(ports, len(ports)):
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            found.append(port)
+        if len(found) == count:
+            return found
+    return [free_port() for _ in range(count)]
 
 
 def nginx_command(directory, port, http="access_log off;", workers=1, level="error"):

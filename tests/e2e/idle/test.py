@@ -6,7 +6,6 @@ locks of several languages, and nginx in front of a slow server, all in one reco
 """
 import contextlib
 import os
-import pwd
 import re
 import shutil
 import signal
@@ -101,12 +100,6 @@ def start_node(stack):
     return lambda: get(port)
 
 
-def postgres_program(name):
-    root = "/usr/lib/postgresql"
-    versions = sorted(os.listdir(root), key=float) if os.path.isdir(root) else []
-    return os.path.join(root, versions[-1], "bin", name) if versions else name
-
-
 def works_in_background(pid):
     """Whether it stays; a process for a client or for autovacuum ends by itself."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", encoding="ascii") as text:
@@ -115,14 +108,9 @@ def works_in_background(pid):
 
 
 def start_postgres(stack):
-    who = pwd.getpwnam("postgres")
-    place, data = fathom.path("postgres"), fathom.path("postgres/data")
-    os.mkdir(place)
-    os.chmod(fathom.dir, 0o755)
-    os.chown(place, who.pw_uid, who.pw_gid)
-    as_user = {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": [], "cwd": place}
-    servers.run(postgres_program("initdb"), "-D", data, "-A", "trust", "--no-sync", **as_user)
-    postgres = servers.Server(postgres_program("postgres"), "-D", data, "-k", place,
+    place, as_user = servers.postgres_create(fathom.path("postgres"))
+    postgres = servers.Server(servers.postgres_program("postgres"), "-D",
+                              os.path.join(place, "data"), "-k", place,
                               "-c", "listen_addresses=", "-c", "fsync=off", **as_user)
     stack.callback(lambda: postgres.stop(signal.SIGINT))
     ready = os.path.join(place, ".s.PGSQL.5432")
@@ -196,8 +184,8 @@ def start_proxy(stack):
 def start_idle(stack):
     asks = [start_redis(stack), start_nginx(stack, "nginx"), start_pool(stack)]
     for name, program, start in (("node", "node", start_node), ("go", "go", start_go),
-                                 ("postgres", postgres_program("initdb"), start_postgres)):
-        if shutil.which(program):
+                                 ("postgres", servers.postgres_program("initdb"), start_postgres)):
+        if program and shutil.which(program):
             asks.append(start(stack))
     return asks
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -82,6 +83,26 @@ class Recorder:
         _, self.stderr = self.process.communicate(timeout=60)
         equal(self.process.returncode, 0, f"status of the recorder: {self.stderr}")
         return self.dir
+
+
+def postgres_program(name):
+    """The path of a program that Debian keeps out of PATH; None if there is none."""
+    root = "/usr/lib/postgresql"
+    versions = sorted(os.listdir(root), key=float) if os.path.isdir(root) else []
+    path = os.path.join(root, versions[-1], "bin", name) if versions else name
+    return shutil.which(path)
+
+
+def postgres_create(place):
+    """A cluster in place/data, which trusts everybody; the place, and as whom its server runs."""
+    who = pwd.getpwnam("postgres")
+    os.mkdir(place)
+    os.chmod(os.path.dirname(place), 0o755)
+    os.chown(place, who.pw_uid, who.pw_gid)
+    as_user = {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": [], "cwd": place}
+    run(postgres_program("initdb"), "-D", os.path.join(place, "data"), "-A", "trust", "--no-sync",
+        **as_user)
+    return place, as_user
 
 
 def run(*args, **options):
