@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many edges of requests through services that nobody instrumented are right."""
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TESTS = os.path.join(ROOT, "tests/e2e")
+
+
+def requests_truth(bench):
+    """a graph of services at 1, 8 and 64 requests at once: edges against the services' ledgers"""
+    folders = [TESTS, os.path.join(TESTS, "servers")]
+    programs = [os.path.join(bench.build, "tests/e2e/requests", f"e2e-requests-{name}")
+                for name in ("loop", "workers")]
+    subprocess.run(
+        [sys.executable, os.path.join(TESTS, "requests/measure.py"), bench.fathom, *programs,
+         "--rounds", str(max(1, bench.rounds // 3))],
+        env=dict(os.environ, PYTHONPATH=os.pathsep.join(folders)), check=True)
