@@ -238,7 +238,7 @@ static void add_other_fd(struct span_builder *b, const struct kspan *k)
 
 #define ARGS_BYTES (2 * 4 * 4096 + 8192) /* two paths of octal digits, and the rest */
 
-static void syscall_attributes(struct span_builder *b, const struct kspan *k)
+static void syscall_attributes(struct span_builder *b, const struct kspan *k, bool restarted)
 {
 	struct record_syscall r = {.nr = k->nr,
 				   .flags = k->mode,
@@ -253,13 +253,13 @@ static void syscall_attributes(struct span_builder *b, const struct kspan *k)
 	struct call_paths paths = call_paths_find(b, k);
 	char args[ARGS_BYTES];
 
+	if (restarted || (!k->open && syscall_is_restart(k->result)))
+		builder_boolean(b, "restarted", true);
 	if (!k->open) {
 		span_arguments_show(b, k, call_native(k), paths.asked.shown);
 		syscall_args_format(args, sizeof(args), &r, &paths.asked);
 		builder_string(b, "args", builder_copy(b, args));
-		if (syscall_is_restart(k->result))
-			builder_boolean(b, "restarted", true);
-		else
+		if (!syscall_is_restart(k->result))
 			builder_integer(b, "result", k->result);
 		if (syscall_error(k->mode, k->nr, k->result))
 			add_error(b, k->result);
@@ -406,12 +406,12 @@ void span_make_kernel(struct span_builder *b, const struct node *n, struct span 
 	struct kspan span, *k = &span;
 
 	kspans_get(&b->p->kspans, n->of - 1, k);
-	v->time = idle_split(b->p, k);
+	v->time = n->restarted ? node_split(b->p, b->tree, n) : idle_split(b->p, k);
 	if (n->kind == NODE_SYSCALL) {
 		v->kind = "syscall";
 		v->name = call_name(b, k->mode & SYSCALL_COMPAT, k->nr);
 		if (!brief)
-			syscall_attributes(b, k);
+			syscall_attributes(b, k, n->restarted);
 	} else if (n->kind == NODE_WAIT) {
 		v->kind = "wait";
 		v->name = split_part_name(idle_is_wait(b->p, k) ? SPLIT_idle : k->part);

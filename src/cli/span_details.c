@@ -118,7 +118,8 @@ static void outcome_write(const struct terminal *t, const struct span *span)
 		attribute_write(t, error);
 	}
 	if (span_attribute_find(span, "restarted"))
-		fputs(" = ? begins again behind a signal", t->file);
+		fputs(result ? " (began again behind a signal)" : " = ? begins again behind a signal",
+		      t->file);
 	if (!name)
 		name = span_attribute_find(span, "fd.name");
 	if (name)

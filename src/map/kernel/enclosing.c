@@ -62,7 +62,12 @@ const struct visit *enclosing_of(const struct enclosing *in, const struct kspan 
 void enclosing_follow(struct enclosing *in, const struct kspan *k, const struct context *ctx,
 		      bool left_out)
 {
-	struct visit visit = {k->begin_ns, k->end_ns, k->kind == KSPAN_FAULT, left_out, *ctx};
+	struct visit visit = {.begin_ns = k->begin_ns,
+			      .end_ns = k->end_ns,
+			      .shown_ns = k->begin_ns,
+			      .fault = k->kind == KSPAN_FAULT,
+			      .left_out = left_out,
+			      .ctx = *ctx};
 
 	if (k->kind == KSPAN_SYSCALL)
 		in->call = visit;

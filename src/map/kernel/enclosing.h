@@ -13,6 +13,7 @@
 /* A stay in the kernel; end 0: none. */
 struct visit {
 	u64 begin_ns, end_ns;
+	u64 shown_ns; /* begin of its span: of a call that began again, that of its first piece */
 	bool fault, left_out; /* left_out: it is known, but not shown */
 	struct context ctx;   /* of the span under which it stands */
 };

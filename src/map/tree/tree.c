@@ -63,7 +63,7 @@ struct making_kernel {
 	const struct tree_options *o;
 	struct holders holders;
 	u64 *ids;	  /* of the node of each life; owned */
-	struct map open;  /* whose_of() -> struct enclosing, owned */
+	struct map open;  /* whose_of() -> struct stays, owned */
 	struct map above; /* node_key() of a span or thread -> its number in the tree + 1 */
 };
 
@@ -95,10 +95,16 @@ static u64 whose_of(const struct holder *owner, u32 tid)
 	return owner ? 1ull << 32 | owner->life : tid;
 }
 
-/* The stays in the kernel of the thread, made if it is new; NULL if there is no memory. */
-static struct enclosing *enclosing_get(struct making_kernel *m, u64 whose)
+/* The stays in the kernel of a thread. */
+struct stays {
+	struct enclosing in;
+	struct pieces pieces;
+};
+
+/* Those of the thread, made if it is new; NULL if there is no memory. */
+static struct stays *stays_get(struct making_kernel *m, u64 whose)
 {
-	struct enclosing *in = map_get(&m->open, whose);
+	struct stays *in = map_get(&m->open, whose);
 
 	if (in)
 		return in;
@@ -161,6 +167,19 @@ static int stand_ins_of_events(struct making_kernel *m, struct tree *tree)
 	return err;
 }
 
+/* Adds a node of the kernel, which stands below `above`. */
+static int kernel_node_add(struct making_kernel *m, struct tree *tree, struct stays *stays,
+			   const struct kspan *k, const struct node *n)
+{
+	int err;
+
+	if (k->kind != KSPAN_SYSCALL)
+		return vec_push(&tree->nodes, *n);
+	err = tree_call(m->p, tree, &stays->pieces, k, n);
+	stays->in.call.shown_ns = stays->pieces.shown_ns;
+	return err;
+}
+
 static int kernel_node(struct making_kernel *m, size_t index, const struct kspan *k,
 		       struct tree *tree)
 {
@@ -171,8 +190,8 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 	const struct tree_options *o = m->o;
 	/* ids use the number that the thread had at its end */
 	u32 tid = owner ? m->p->lives.data[owner->life]->tid : k->tid;
-	struct enclosing *in = enclosing_get(m, whose_of(owner, k->tid));
-	const struct visit *visit = in ? enclosing_of(in, k) : NULL;
+	struct stays *stays = stays_get(m, whose_of(owner, k->tid));
+	const struct visit *visit = stays ? enclosing_of(&stays->in, k) : NULL;
 	struct context ctx = visit ? visit->ctx
 				   : k->ctx; /* it stands under the span of its visit */
 	u64 above = kernel_above(m, k, &ctx, owner);
@@ -187,19 +206,19 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 	enum node_kind kind;
 	int err;
 
-	if (!in)
+	if (!stays)
 		return -ENOMEM;
 	n.id = tree_kspan_id(o->boot, k, tid, &kind);
 	n.kind = kind;
 	if (visit && !visit->left_out)
-		n.parent = kernel_id(o, tid, visit->begin_ns, visit_node(visit));
-	enclosing_follow(in, k, &ctx, left_out); /* `visit` ends here */
+		n.parent = kernel_id(o, tid, visit->shown_ns, visit_node(visit));
+	enclosing_follow(&stays->in, k, &ctx, left_out); /* `visit` ends here */
 	if (left_out)
 		return 0;
 	node_bounds(m->p, k, &n);
 	memcpy(n.trace, ctx.trace, sizeof(n.trace));
 	err = tree_stand_in(tree, &m->above, &n, above);
-	return err ? err : vec_push(&tree->nodes, n);
+	return err ? err : kernel_node_add(m, tree, stays, k, &n);
 }
 
 /* Cuts the node of a thread at the range of the answer, as its time is. */
@@ -255,6 +274,15 @@ static int thread_ids(struct making_kernel *m)
 	return m->ids ? 0 : -ENOMEM;
 }
 
+static void calls_end(const struct making_kernel *m, struct tree *tree)
+{
+	struct map_entry entry;
+	size_t at = 0;
+
+	while (map_next(&m->open, &at, &entry))
+		tree_calls_end(tree, &((const struct stays *)entry.value)->pieces);
+}
+
 /* Makes room for so many nodes and a few that stand in; growing would take twice the memory. */
 static int nodes_reserve(struct tree *tree, size_t more)
 {
@@ -305,6 +333,7 @@ static int kernel_nodes(const struct partial *p, const struct tree_options *o, s
 		kspans_get(&p->kspans, i, &k);
 		err = kernel_node(&m, i, &k, tree);
 	}
+	calls_end(&m, tree);
 	if (!err && o->threads)
 		err = stand_ins_of_events(&m, tree);
 	making_kernel_free(&m);
@@ -337,6 +366,12 @@ int tree_build(const struct partial *p, const struct tree_options *options, stru
 
 void tree_free(struct tree *tree)
 {
+	struct map_entry entry;
+	size_t at = 0;
+
+	while (map_next(&tree->before, &at, &entry))
+		free(entry.value);
+	map_free(&tree->before);
 	vec_free(&tree->nodes);
 	free(tree->order);
 	free(tree->times);
@@ -347,6 +382,8 @@ void tree_free(struct tree *tree)
 
 struct split node_split(const struct partial *p, const struct tree *tree, const struct node *n)
 {
+	const struct split *before;
+	struct split split;
 	struct kspan k;
 
 	if (!n->of)
@@ -356,7 +393,11 @@ struct split node_split(const struct partial *p, const struct tree *tree, const 
 	if (!node_is_kernel(n))
 		return tree->times[n->of - 1].split;
 	kspans_get(&p->kspans, n->of - 1, &k);
-	return idle_split(p, &k);
+	split = idle_split(p, &k);
+	before = n->restarted ? map_get(&tree->before, n->id) : NULL;
+	if (before)
+		split_add(&split, before);
+	return split;
 }
 
 u32 node_threads(const struct tree *tree, const struct node *n)

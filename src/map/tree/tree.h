@@ -37,6 +37,7 @@ struct node {
 	u32 of;
 	u8 kind; /* enum node_kind */
 	bool begin_soft, end_soft;
+	bool restarted; /* a call that began again: `of` is its last piece, see tree.before */
 };
 
 _Static_assert(sizeof(struct node) == 64, "tens of millions of them fit into the memory");
@@ -65,6 +66,8 @@ struct tree {
 	VEC(struct node) nodes;
 	u32 *order; /* of nodes: by trace (no span last), then depth first, siblings by begin */
 	struct span_time *times; /* of the spans of the partial, in their order; owned */
+	/* id of a call that began again -> struct split of its time before its last piece; owned */
+	struct map before;
 };
 
 /* The node that stands at `index` in the order. */

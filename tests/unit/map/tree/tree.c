@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "map/tree/tree.h"
 #include "map/fact/query.h"
+#include "model/syscall_format.h"
 #include "one_thread.h"
 #include "simulate.h"
 
@@ -695,6 +696,85 @@ TEST(a_wait_of_unknown_cause_has_hard_bounds)
 	leaves(p, 3500, 500, 232);
 	CHECK(!is_soft(p, WAKE_unknown, 2000, &split));
 	CHECK_EQ(split.ns[SPLIT_unknown], 500);
+}
+
+static void call_ends(struct partial *p, u64 begin_ns, u64 end_ns, u16 nr, s64 result)
+{
+	struct record_syscall r = {.head = head(RECORD_syscall, end_ns),
+				   .nr = nr,
+				   .duration_ns = end_ns - begin_ns,
+				   .arg0 = nr == SYSCALL_NR_read ? 7 : 0,
+				   .result = result};
+
+	apply(p, &r);
+}
+
+/*
+ * A read [1000, 2000), behind which a handler runs that makes a getpid [2300, 2400) and returns
+ * [2600, 2700); the read begins again [2800, 4000), asleep [3000, 3500).
+ */
+static struct partial *read_again(s64 result)
+{
+	struct partial *p = partial_new(&all);
+
+	call_ends(p, 500, 600, SYSCALL_NR_getpid, 5);
+	call_ends(p, 1000, 2000, SYSCALL_NR_read, -512);
+	call_ends(p, 2300, 2400, SYSCALL_NR_getpid, 5);
+	call_ends(p, 2600, 2700, SYSCALL_NR_rt_sigreturn, 0);
+	leaves(p, 3000, 200, SYSCALL_NR_read);
+	enters(p, 3500);
+	call_ends(p, 2800, 4000, SYSCALL_NR_read, result);
+	partial_cover(p, 500, 5000);
+	CHECK_EQ(partial_finish(p), 0);
+	return p;
+}
+
+TEST(a_call_that_begins_again_is_one_node)
+{
+	struct partial *p = read_again(1);
+	struct tree_options options = {.boot = 42, .threads = true};
+	const struct node *call, *handler, *wait, *before;
+	struct split split;
+	struct tree tree;
+
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	call = find(&tree, NODE_SYSCALL, 1000);
+	before = find(&tree, NODE_SYSCALL, 500);
+	handler = find(&tree, NODE_SYSCALL, 2300);
+	wait = find(&tree, NODE_WAIT, 3000);
+	CHECK(call && before && handler && wait && !find(&tree, NODE_SYSCALL, 2800));
+	CHECK(call->restarted && !call->end_soft);
+	CHECK_EQ(call->end_ns, 4000);
+	CHECK_EQ(handler->parent, call->id);
+	CHECK_EQ(wait->parent, call->id);
+	CHECK_EQ(before->parent, call->parent);
+	split = node_split(p, &tree, call);
+	CHECK_EQ(split.ns[SPLIT_user], 300 + 200 + 100);
+	CHECK_EQ(split.ns[SPLIT_kernel], 1000 + 100 + 100 + 1200 - 500);
+	CHECK_EQ(split_total(&split), 3000);
+	tree_free(&tree);
+	partial_free(p);
+}
+
+/* The handler does not return: it jumps, and the thread reads the same again later. */
+TEST(a_call_that_does_not_begin_again)
+{
+	struct partial *p = partial_new(&all);
+	struct tree_options options = {.boot = 42, .threads = true};
+	const struct node *call;
+	struct tree tree;
+
+	call_ends(p, 1000, 2000, SYSCALL_NR_read, -512);
+	call_ends(p, 2300, 2400, SYSCALL_NR_getpid, 5);
+	call_ends(p, 2600, 2700, SYSCALL_NR_read, 1);
+	partial_cover(p, 500, 5000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	call = find(&tree, NODE_SYSCALL, 1000);
+	CHECK(call && call->end_ns == 2000 && call->end_soft);
+	CHECK(find(&tree, NODE_SYSCALL, 2600));
+	tree_free(&tree);
+	partial_free(p);
 }
 
 static const char *name_at(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
