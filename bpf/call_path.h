@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The system calls that take a path: those of class %file with an argument of kind `path`. Some
- * take two.
+ * take two. One takes the name of a message queue.
  */
 #ifndef BPF_CALL_PATH_H
 #define BPF_CALL_PATH_H
@@ -11,7 +11,8 @@
 
 #define CALL_PATH_AT_CWD -100
 #define CALL_PATH_DIRFD 16 /* the argument before it is the directory */
-#define CALL_PATH_TEXT 32  /* in no directory: the target of a link, the source of a mount */
+#define CALL_PATH_TEXT                                                                             \
+	32 /* in no directory: the target of a link, the source of a mount, the name of a queue */
 #define CALL_PATH_MASK 15
 
 #define CALL_PATH_IS(kind, word) (__builtin_strcmp(#kind, #word) == 0)
@@ -26,6 +27,7 @@
 #define CALL_PATH_ROW(nr, name, nargs, fd, classes, kinds)                                         \
 	[nr] = (nr) == SYSCALL_NR_symlink || (nr) == SYSCALL_NR_symlinkat ? 1 | CALL_PATH_TEXT     \
 	       : (nr) == SYSCALL_NR_mount				  ? 1 | CALL_PATH_TEXT     \
+	       : (nr) == SYSCALL_NR_mq_unlink				  ? 1 | CALL_PATH_TEXT     \
 	       : ((classes)&SC_FILE)					  ? CALL_PATH_PLACE kinds  \
 									  : 0,
 

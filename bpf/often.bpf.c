@@ -14,6 +14,7 @@
 #include "bpf/call.bpf.c"
 #include "bpf/call_now.bpf.c"
 #include "bpf/call_path.bpf.c"
+#include "bpf/call_memory.bpf.c"
 #include "bpf/context.bpf.c"
 #include "bpf/span_over.bpf.c"
 #include "bpf/ended.bpf.c"

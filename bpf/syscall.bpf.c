@@ -7,6 +7,7 @@
 #include "bpf/syscall.h"
 #include "bpf/call.h"
 #include "bpf/call_begin.h"
+#include "bpf/call_memory.h"
 #include "bpf/call_path.h"
 #include "bpf/caller.h"
 #include "bpf/calls_leave.h"
@@ -29,7 +30,7 @@
 #define ERESTART_RESTARTBLOCK 516
 #define SA_RESTART 0x10000000
 
-const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
+const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = CALL_MEMORY_NARGS_INIT;
 
 /*
  * Whether the call closes a file. A close is recorded at its begin, before other threads can get
@@ -236,9 +237,9 @@ __noinline int syscall_begin_late(struct thread_state *state)
 	return 0;
 }
 
-/* Takes the arguments of the call. Those that it does not have become 0. */
-static __always_inline void syscall_take_args(u64 args[6], const struct thread_state *state,
-					      struct pt_regs *regs)
+/* Takes the arguments of the call. Those that it does not have become 0, or what memory holds. */
+static __always_inline void syscall_take_args(u64 args[6], struct thread_state *state,
+					      struct pt_regs *regs, long result)
 {
 	s64 n = state->compat ? 6 : syscall_nargs[call_row_of(state)];
 
@@ -252,6 +253,12 @@ static __always_inline void syscall_take_args(u64 args[6], const struct thread_s
 #pragma unroll
 	for (s64 i = 0; i < 6; i++)
 		args[i] &= (u64)((i - n) >> 63); /* all bits where i < n: no branch */
+	if (__builtin_expect(n & CALL_HAS_MEMORY, 0)) {
+		call_memory_read(state, result);
+		args[3] = state->args[3];
+		args[4] = state->args[4];
+		args[5] = state->args[5];
+	}
 }
 
 static __always_inline bool syscall_is_wanted(const struct thread_state *state)
@@ -377,7 +384,7 @@ static __always_inline bool syscall_put(struct thread_state *state, struct task_
 	u64 args[6], now;
 	u32 n;
 
-	syscall_take_args(args, state, regs);
+	syscall_take_args(args, state, regs, result);
 	n = FORGET(syscall_slots(state, args), result);
 	if (ring_reserve(&place, n + opened->path_slots + opened->name_slots, RECORD_syscall))
 		return false;

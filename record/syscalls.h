@@ -442,19 +442,15 @@
 /* clang-format on */
 
 /*
- * Initializers for u8 tables of SYSCALL_TABLE_SIZE rows in kernel programs:
- *
- *	const volatile u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
- *
- * Of a number without a row all six arguments are recorded, so that a call
- * newer than this list loses nothing; it is not known to work on an fd.
+ * The numbers without a row, in a table of the number of arguments: all six are recorded, so that a
+ * call newer than this list loses nothing. It is not known to work on an fd.
  */
-#define SYSCALL_NARGS_ROW(nr, name, nargs, fd, classes, kinds) [nr] = (nargs),
-#define SYSCALL_NARGS_INIT                                                                         \
-	{                                                                                          \
-		RECORD_SYSCALLS(SYSCALL_NARGS_ROW)[337 ... 423] = 6, [471 ... 511] = 6             \
-	}
+#define SYSCALL_NARGS_OF_OTHERS [337 ... 423] = 6, [471 ... 511] = 6
 
+/*
+ * Initializer for a table of SYSCALL_TABLE_SIZE rows in kernel programs, as
+ * const volatile u8 places[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT.
+ */
 /* 0: none, else the argument counted from 1 */
 #define SYSCALL_FDARG_ROW(nr, name, nargs, fd, classes, kinds) [nr] = (fd),
 #define SYSCALL_FDARG_INIT                                                                         \

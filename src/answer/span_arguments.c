@@ -7,6 +7,7 @@
 #include "map/fact/peer.h"
 #include "map/fact/query.h"
 #include "model/syscall_shapes.h"
+#include "record/call_memory.h"
 
 #define EXEC_BYTES 1023 /* of name, program and arguments together, in an exec record */
 #define TEXT_BYTES (4 * EXEC_BYTES + 1024) /* octal digits, quotes and commas */
@@ -128,6 +129,107 @@ static const char *message_address(struct span_builder *b, const struct kspan *k
 	return address_text(b, &s);
 }
 
+/* ---- what memory behind an argument holds ---- */
+
+/* Where a record has it. */
+struct call_memory {
+	int nr;
+	u8 what, which, from;
+};
+
+/* NULL: the call has none, or it is not known. */
+static const struct call_memory *call_memory_of(const struct kspan *k, int nr)
+{
+	static const struct call_memory all[] = {
+#define M(x, call, what, which, from) {SYSCALL_NR_##call, CALL_MEMORY_##what, which, from},
+		RECORD_CALL_MEMORY(M, 0)
+#undef M
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].nr == nr && !(k->mode & SYSCALL_COMPAT) && k->args[all[i].from])
+			return &all[i];
+	return NULL;
+}
+
+struct polled {
+	s32 fd;
+	u16 asked, ready;
+};
+
+static struct polled polled_of(u64 value)
+{
+	return (struct polled){(s32)(u32)value, (u16)(value >> 32), (u16)(value >> 48)};
+}
+
+/* The elements from `from` on, up to the first that is not known; `ready`: only those, as such. */
+static size_t put_polled(struct text *t, const struct kspan *k, int from, bool ready)
+{
+	size_t read = 0, put = 0;
+
+	for (int i = from; i < CALL_MEMORY_ARGS && k->args[i]; i++, read++) {
+		struct polled one = polled_of(k->args[i]);
+
+		if (ready && !one.ready)
+			continue;
+		text_put(t, "%s{fd=%d, %s=", put++ ? ", " : "", one.fd,
+			 ready ? "revents" : "events");
+		text_put_flags(t, &set_poll_events, ready ? one.ready : one.asked);
+		text_put(t, "}");
+	}
+	return ready ? put : read;
+}
+
+static size_t put_sizes(struct text *t, const struct kspan *k, int from)
+{
+	size_t read = 0;
+
+	for (int i = 2 * from; i < 2 * CALL_MEMORY_ARGS; i++, read++) {
+		u32 size = (u32)(k->args[i / 2] >> (i & 1 ? 32 : 0));
+
+		if (!size)
+			break;
+		if (size == CALL_MEMORY_SIZE_MAX)
+			text_put(t, "%s{iov_len>=%u}", read ? ", " : "", size - 1);
+		else
+			text_put(t, "%s{iov_len=%u}", read ? ", " : "", size - 1);
+	}
+	return read;
+}
+
+static void memory_show(struct span_builder *b, const struct kspan *k, int nr, const char *shown[6])
+{
+	const struct call_memory *m = call_memory_of(k, nr);
+	char buffer[512] = "";
+	struct text t = {.buf = buffer, .size = sizeof(buffer)};
+	size_t read;
+
+	if (!m)
+		return;
+	text_put(&t, "[");
+	read = m->what == CALL_MEMORY_polled ? put_polled(&t, k, m->from, false)
+					     : put_sizes(&t, k, m->from);
+	text_put(&t, read < (u32)k->args[m->which + 1] ? ", ...]" : "]");
+	shown[m->which] = builder_copy(b, buffer);
+}
+
+const char *span_arguments_ready(struct span_builder *b, const struct kspan *k, int nr)
+{
+	const struct call_memory *m = k->open || k->result <= 0 ? NULL : call_memory_of(k, nr);
+	char buffer[512] = "";
+	struct text t = {.buf = buffer, .size = sizeof(buffer)};
+	size_t put;
+
+	if (!m || m->what != CALL_MEMORY_polled)
+		return NULL;
+	text_put(&t, "[");
+	put = put_polled(&t, k, m->from, true);
+	text_put(&t, put < (u64)k->result ? ", ...]" : "]");
+	return put ? builder_copy(b, buffer) : NULL;
+}
+
+/* ---- all ---- */
+
 void span_arguments_show(struct span_builder *b, const struct kspan *k, int nr,
 			 const char *shown[6])
 {
@@ -152,5 +254,7 @@ void span_arguments_show(struct span_builder *b, const struct kspan *k, int nr,
 	case SYSCALL_NR_sendto:
 		shown[4] = message_address(b, k);
 		break;
+	default:
+		memory_show(b, k, nr, shown);
 	}
 }

@@ -160,6 +160,8 @@ static struct call_paths call_paths_find(struct span_builder *b, const struct ks
 		paths.asked.cut[i] = f->flags & PATH_CUT;
 		*(i ? &paths.second : &paths.path) = call_path(b, k, f);
 	}
+	if (nr == SYSCALL_NR_mq_unlink) /* a name, not a path */
+		paths.path = NULL;
 	if (!paths.asked.asked[0] && !k->open && k->result == 0 &&
 	    (nr == SYSCALL_NR_execve || nr == SYSCALL_NR_execveat))
 		exec_paths_find(b, k, &paths);
@@ -251,6 +253,7 @@ static void syscall_attributes(struct span_builder *b, const struct kspan *k, bo
 				   .arg5 = k->args[5],
 				   .file = k->file};
 	struct call_paths paths = call_paths_find(b, k);
+	const char *ready = span_arguments_ready(b, k, call_native(k));
 	char args[ARGS_BYTES];
 
 	if (restarted || (!k->open && syscall_is_restart(k->result)))
@@ -263,6 +266,8 @@ static void syscall_attributes(struct span_builder *b, const struct kspan *k, bo
 			builder_integer(b, "result", k->result);
 		if (syscall_error(k->mode, k->nr, k->result))
 			add_error(b, k->result);
+		if (ready)
+			builder_string(b, "poll.ready", ready);
 	}
 	if (paths.path)
 		builder_string(b, "file.path", paths.path);

@@ -97,6 +97,7 @@ static void outcome_write(const struct terminal *t, const struct span *span)
 	const struct attribute *result = span_attribute_find(span, "result");
 	const struct attribute *error = span_attribute_find(span, "error.type");
 	const struct attribute *name = span_attribute_find(span, "file.path");
+	const struct attribute *ready = span_attribute_find(span, "poll.ready");
 	/* the second file of a call, and how it is related to the first one */
 	static const struct {
 		const char *key, *before;
@@ -117,8 +118,14 @@ static void outcome_write(const struct terminal *t, const struct span *span)
 		putc(' ', t->file);
 		attribute_write(t, error);
 	}
+	if (ready) {
+		fputs(" (", t->file);
+		attribute_write(t, ready);
+		putc(')', t->file);
+	}
 	if (span_attribute_find(span, "restarted"))
-		fputs(result ? " (began again behind a signal)" : " = ? begins again behind a signal",
+		fputs(result ? " (began again behind a signal)"
+			     : " = ? begins again behind a signal",
 		      t->file);
 	if (!name)
 		name = span_attribute_find(span, "fd.name");

@@ -161,7 +161,8 @@ struct flag_set {
 	F(personality_flags, 1, "")                                                                \
 	F(quota_command, 0, "Q_???")                                                               \
 	F(quota_type, 0, "???QUOTA")                                                               \
-	F(io_uring_register_operation, 0, "IORING_REGISTER_???")
+	F(io_uring_register_operation, 0, "IORING_REGISTER_???")                                   \
+	F(poll_events, 1, "POLL???")
 
 #define F(set, mask, unknown)                                                                      \
 	extern const struct flag_name flags_##set[];                                               \

@@ -13,6 +13,7 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <linux/xattr.h>
+#include <poll.h>
 #include <stddef.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
@@ -27,6 +28,12 @@
 	}
 
 /* clang-format off */
+const struct flag_name flags_poll_events[] = {
+	N(POLLIN), N(POLLPRI), N(POLLOUT), N(POLLERR), N(POLLHUP), N(POLLNVAL), N(POLLRDNORM),
+	N(POLLRDBAND), N(POLLWRNORM), N(POLLWRBAND), N(POLLMSG), N(POLLREMOVE), N(POLLRDHUP),
+	{ 0, NULL }
+};
+
 const struct flag_name flags_xattr_flags[] = {
 	N(XATTR_CREATE), N(XATTR_REPLACE),
 	{ 0, NULL }

@@ -10,6 +10,7 @@
 #include "map/fact/peer.h"
 #include "map/kernel/call_sums.h"
 #include "map/partial.h"
+#include "record/syscalls.h"
 
 /* ---- the list of a thread ---- */
 
@@ -99,6 +100,23 @@ void call_details_late(struct details *d, u32 tid, u64 call_ns)
 
 /* ---- records ---- */
 
+/* Whether the call counts for the path. Some calls take a text first that is no path. */
+static bool path_counts(const struct record_path *path)
+{
+	if (path->flags & (PATH_FROM_FD | PATH_BEGINS_CUT))
+		return false;
+	switch (path->nr) {
+	case SYSCALL_NR_symlink:
+	case SYSCALL_NR_symlinkat:
+	case SYSCALL_NR_mount:
+		return path->flags & PATH_SECOND;
+	case SYSCALL_NR_mq_unlink:
+		return false;
+	default:
+		return !(path->flags & PATH_SECOND);
+	}
+}
+
 int call_details_add(struct partial *p, const struct record_head *r)
 {
 	const struct record_path *path = (const void *)r;
@@ -108,7 +126,7 @@ int call_details_add(struct partial *p, const struct record_head *r)
 		detail.peer = peer_of_record((const void *)r, &p->facts.texts);
 		detail.call_ns = detail.peer.call_ns;
 	} else {
-		if (path->flags & (PATH_SECOND | PATH_FROM_FD | PATH_BEGINS_CUT))
+		if (!path_counts(path))
 			return 0;
 		detail.call_ns = path->call_ns;
 		detail.path = path_text(&p->facts.texts, path);

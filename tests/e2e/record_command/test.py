@@ -188,7 +188,16 @@ def calls_have_arguments_and_results():
 
 
 NAMES = """
-import os, socket
+import ctypes, os, select, socket
+pipes = [os.pipe() for _ in range(5)]
+os.writev(pipes[3][1], [b"abc", b"de"])
+for count in (2, 5):
+    poll = select.poll()
+    for read, _ in (pipes[3:] if count == 2 else pipes):
+        poll.register(read, select.POLLIN)
+    poll.poll()
+os.readv(pipes[3][0], [bytearray(7)])
+ctypes.CDLL(None).syscall(241, b"no queue")
 os.memfd_create("a memory file")
 for family, address in ((socket.AF_UNIX, "/no/socket"), (socket.AF_UNIX, "\\0abstract"),
                         (socket.AF_INET, ("127.0.0.1", 1)), (socket.AF_INET6, ("::1", 1))):
@@ -203,10 +212,10 @@ def arguments_are_told_whose_memory_other_records_know():
     """As strace shows them: names, addresses, and what was executed with what."""
     path = fathom.record("names", "--", sys.executable, "-c", NAMES)
     args = {}
-    for trace in fathom.trace_all(path)["traces"]:
-        for span in trace["spans"]:
-            if span["kind"] == "syscall" and "args" in span["attributes"]:
-                args.setdefault(span["name"], []).append(span["attributes"]["args"])
+    calls = [span for trace in fathom.trace_all(path)["traces"] for span in trace["spans"]
+             if span["kind"] == "syscall" and "args" in span["attributes"]]
+    for span in calls:
+        args.setdefault(span["name"], []).append(span["attributes"]["args"])
     check(args["memfd_create"][0].startswith('"a memory file", '), f"{args['memfd_create']}")
     inet = '{{sa_family=AF_INET, sin_port=htons({}), sin_addr=inet_addr("127.0.0.1")}}, 16'
     equal([one.partition(", ")[2] for one in args["connect"][-4:]], [
@@ -214,6 +223,15 @@ def arguments_are_told_whose_memory_other_records_know():
         '{sa_family=AF_UNIX, sun_path=@"abstract"}, 11', inet.format(1),
         '{sa_family=AF_INET6, sin6_port=htons(1), inet_pton(AF_INET6, "::1", &sin6_addr)}, 28'],
           "connect")
+    check(args["mq_unlink"] == ['"no queue"'], f"{args['mq_unlink']}")
+    check(args["writev"][-1].endswith(", [{iov_len=3}, {iov_len=2}], 2"), f"{args['writev']}")
+    check(args["readv"][-1].endswith(", [{iov_len=7}], 1"), f"{args['readv']}")
+    fds = [int(word) for word in re.findall(r"fd=([0-9]+), events=POLLIN}", args["poll"][-2])]
+    equal(args["poll"][-2:], [
+        f"[{{fd={fds[0]}, events=POLLIN}}, {{fd={fds[1]}, events=POLLIN}}], 2, -1",
+        f"[{{fd={fds[0]}, events=POLLIN}}, ...], 5, -1"], "what is polled")
+    equal([span["attributes"].get("poll.ready") for span in calls if span["name"] == "poll"][-2:],
+          [f"[{{fd={fds[0]}, revents=POLLIN}}]"] * 2, "what was ready")
     check(args["execve"][-1].startswith(r'"/bin/true", ["true", "a \"word\""], 0x'), f"{args['execve']}")
     check(args["sendto"][0].endswith(", 1, 0, " + inet.format(9)), f"{args['sendto']}")
 
