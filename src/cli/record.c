@@ -175,6 +175,7 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	r->no_calls = o->detail.waits;
 	r->budget_ppm = (u32)o->budget.ppm;
 	r->budget_hard = o->budget.hard;
+	r->budget_pause_ns = o->budget.pause_ns;
 	r->no_bytes = o->detail.waits && !o->detail.bytes;
 	r->detail_scopes = o->detail.scopes;
 	r->detail_scope_count = o->detail.scope_count;

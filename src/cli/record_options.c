@@ -46,7 +46,8 @@ const struct option record_option_table[] = {
 	 NULL, AT(detail), option_detail},
 	{"budget", 0, "SHARE",
 	 "hold this share of the CPUs' time, like 3%, by recording less:\nwaits with bytes, then "
-	 "waits alone; 3%,hard: then nothing, for a while",
+	 "waits alone; 3%,hard: then nothing, for 30 s\n(3%,hard,10s: for 10 s), and twice as long "
+	 "each time",
 	 NULL, AT(budget), option_budget},
 	{"syscalls", 0, "LIST",
 	 "only these system calls (%desc,!close), or all but these\n(!read,write)", NULL,
@@ -172,14 +173,19 @@ int option_budget(void *field, const char *text, struct error *e)
 {
 	char *end;
 	double percent = strtod(text, &end);
-	bool hard = strcmp(end, "%,hard") == 0;
+	const char *hard = end == text ? NULL : strstr(end, "%,hard");
+	const char *pause = hard == end ? hard + strlen("%,hard") : NULL;
+	struct option_budget budget = {.hard = pause};
 
-	if (end == text || (strcmp(end, "%") != 0 && !hard) || !(percent >= 0.01 && percent <= 100))
+	if (end == text || (strcmp(end, "%") != 0 && !(pause && (!*pause || *pause == ','))) ||
+	    !(percent >= 0.01 && percent <= 100))
 		return error_say(
 			e, EINVAL,
 			"is no share of the CPUs like 3%% or 3%%,hard, from 0.01%% to 100%%");
-	*(struct option_budget *)field =
-		(struct option_budget){.ppm = (uint64_t)(percent * 10000 + 0.5), .hard = hard};
+	budget.ppm = (uint64_t)(percent * 10000 + 0.5);
+	if (pause && *pause && option_duration(&budget.pause_ns, pause + 1, e))
+		return -EINVAL;
+	*(struct option_budget *)field = budget;
 	return 0;
 }
 

@@ -40,10 +40,11 @@ struct option_sample {
 int option_stacks(void *field, const char *text, struct error *e); /* struct option_stacks */
 int option_sample(void *field, const char *text, struct error *e); /* struct option_sample */
 
-/* "3%" or "3%,hard" */
+/* "3%", "3%,hard" or "3%,hard,10s" */
 struct option_budget {
-	uint64_t ppm; /* of the CPUs' time, in millionths; 0: no budget */
-	bool hard;    /* nothing is recorded rather than more spent */
+	uint64_t ppm;	   /* of the CPUs' time, in millionths; 0: no budget */
+	bool hard;	   /* nothing is recorded rather than more spent */
+	uint64_t pause_ns; /* for so long at first; 0: not given */
 };
 
 int option_budget(void *field, const char *text, struct error *e); /* struct option_budget */

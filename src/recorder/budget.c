@@ -37,7 +37,8 @@ static u64 system_read(void)
 	return (system + irq + softirq) * 1000000000u / (u64)sysconf(_SC_CLK_TCK);
 }
 
-void budget_begin(struct budget *b, u32 ppm, bool hard, const struct detail *detail, u64 now_ns)
+void budget_begin(struct budget *b, const struct budget_options *o, const struct detail *detail,
+		  u64 now_ns)
 {
 	bool calls = detail->own != CAPTURE_DETAIL_WAITS || detail->window_ns;
 	u32 levels = 1u << GOVERNOR_WAITS;
@@ -46,11 +47,13 @@ void budget_begin(struct budget *b, u32 ppm, bool hard, const struct detail *det
 		levels |= 1u << GOVERNOR_CALLS;
 	if (detail->bytes)
 		levels |= 1u << GOVERNOR_BYTES;
-	if (hard)
+	if (o->hard)
 		levels |= 1u << GOVERNOR_OFF;
-	*b = (struct budget){.ppm = ppm,
-			     .governor = governor_begin(ppm, levels, now_ns),
+	*b = (struct budget){.ppm = o->ppm,
+			     .governor = governor_begin(o->ppm, levels, now_ns),
 			     .system_ns = system_read()};
+	if (o->pause_ns)
+		b->governor.first_wait_ns = b->governor.wait_ns = o->pause_ns;
 }
 
 /* A time of CPUs as their share, in millionths. */

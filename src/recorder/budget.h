@@ -11,6 +11,12 @@
 #include "recorder/detail.h"
 #include "recorder/governor.h"
 
+struct budget_options {
+	u32 ppm;      /* of the CPUs' time; 0: no budget */
+	bool hard;    /* it holds even if nothing can be recorded then */
+	u64 pause_ns; /* with `hard`: how long nothing is recorded at first; 0: GOVERNOR_WAIT_NS */
+};
+
 /* Only the functions below use the fields. */
 struct budget {
 	u32 ppm; /* of the CPUs' time; 0: there is no budget */
@@ -23,8 +29,9 @@ struct budget {
 /* 0, or a negative errno if a budget (not 0) cannot be held, since nobody may measure. */
 int budget_check(u32 ppm, struct error *e);
 
-/* Begins when the recording does. `hard`: the budget holds even if nothing can be recorded then. */
-void budget_begin(struct budget *b, u32 ppm, bool hard, const struct detail *detail, u64 now_ns);
+/* Begins when the recording does. */
+void budget_begin(struct budget *b, const struct budget_options *o, const struct detail *detail,
+		  u64 now_ns);
 
 /*
  * Decides, if a second is over. The level is set by detail_follow(). 0 or the negative errno of the

@@ -133,7 +133,7 @@ static struct governor_decision step_down(struct governor *g, const struct gover
 	d.predicted_ppm = in->predicted_ppm[d.to];
 	levels_leave(g, in, d.to);
 	if (!g->trying)
-		g->wait_ns = GOVERNOR_WAIT_NS;
+		g->wait_ns = g->first_wait_ns;
 	else if (g->wait_ns < GOVERNOR_WAIT_MOST_NS / 2)
 		g->wait_ns *= 2;
 	else
@@ -159,6 +159,22 @@ static struct governor_decision step_up(struct governor *g, u64 now_ns)
 	return d;
 }
 
+/* A level that was tried holds: for as long as was waited for it, and for the mean that counts. */
+static bool try_holds(const struct governor *g, u64 now_ns)
+{
+	u64 mean_ns = GOVERNOR_SECONDS * 1000000000ull, held_ns = now_ns - g->stepped_ns;
+
+	return held_ns >= g->wait_ns && held_ns >= mean_ns;
+}
+
+/* A pause ends in its time, even one that does not hold the budget, once that is told. */
+static bool pause_ends(const struct governor *g, u64 now_ns)
+{
+	bool over = now_ns - g->stepped_ns >= g->wait_ns;
+
+	return g->level == GOVERNOR_OFF && (g->beyond || over);
+}
+
 struct governor governor_begin(u32 budget_ppm, u32 levels, u64 now_ns)
 {
 	u8 wanted = GOVERNOR_LEVELS - 1;
@@ -170,6 +186,7 @@ struct governor governor_begin(u32 budget_ppm, u32 levels, u64 now_ns)
 				 .wanted = wanted,
 				 .level = wanted,
 				 .stepped_ns = now_ns,
+				 .first_wait_ns = GOVERNOR_WAIT_NS,
 				 .wait_ns = GOVERNOR_WAIT_NS};
 }
 
@@ -186,10 +203,9 @@ struct governor_decision governor_decide(struct governor *g, const struct govern
 		return stays;
 	}
 	g->seconds[g->count++ % GOVERNOR_SECONDS] = in->second;
-	if (g->trying && in->now_ns - g->stepped_ns >= g->wait_ns)
-		g->trying = false; /* it holds */
-	/* a pause ends in its time, even one that does not hold the budget, once that is told */
-	if (is_above(g, in) && !(g->level == GOVERNOR_OFF && g->beyond))
+	if (g->trying && try_holds(g, in->now_ns))
+		g->trying = false;
+	if (is_above(g, in) && !pause_ends(g, in->now_ns))
 		return step_down(g, in);
 	if (governor_mean(g).cost_ppm <= g->budget_ppm)
 		g->beyond = false;

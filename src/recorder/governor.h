@@ -6,9 +6,9 @@
  *
  * - Down: at once after a second above twice the budget, and before the mean of ten seconds exceeds
  *   the budget. Straight to the highest level that is predicted to fit, else to the lowest.
- * - Up: after 30 s at the earliest, once what the level cost, scaled to the load of now, fits. If
- *   the level does not hold for as long as was waited for it, the next try waits twice as long, up
- *   to ten minutes. After ten minutes it tries whatever is predicted.
+ * - Up: after first_wait_ns (30 s) at the earliest, once what the level cost, scaled to the load of
+ * now, fits. If the level does not hold for as long as was waited for it, the next try waits twice
+ * as long, up to ten minutes. After ten minutes it tries whatever is predicted.
  * - The lowest level of a hard budget records nothing. From there it tries the next one each time,
  *   whatever is predicted: so something is recorded now and then.
  */
@@ -21,7 +21,7 @@
 #include "record/record.h"
 
 #define GOVERNOR_SECONDS 10
-#define GOVERNOR_WAIT_NS 30000000000ull	      /* before the first try up */
+#define GOVERNOR_WAIT_NS 30000000000ull	      /* before the first try up, unless it is set */
 #define GOVERNOR_WAIT_MOST_NS 600000000000ull /* before any further one */
 
 /* In the order of what they cost. */
@@ -49,11 +49,13 @@ struct governor {
 	struct governor_second seconds[GOVERNOR_SECONDS]; /* at this level, the last ones */
 	size_t count;					  /* all at this level */
 	u64 stepped_ns;					  /* when this level began */
-	u64 wait_ns;  /* from then to a try up; of a level that was tried: to be held */
-	bool trying;  /* this level is a try */
-	bool settles; /* a second that is of no level: older records are still written, or a
-			 snapshot */
-	bool beyond;  /* it was told that the lowest level does not fit */
+	u64 first_wait_ns; /* before the first try up; the caller may set it behind governor_begin()
+			    */
+	u64 wait_ns;	   /* from then to a try up; of a level that was tried: to be held */
+	bool trying;	   /* this level is a try */
+	bool settles;	   /* a second that is of no level: older records are still written, or a
+			      snapshot */
+	bool beyond;	   /* it was told that the lowest level does not fit */
 	struct governor_second left[GOVERNOR_LEVELS]; /* the mean when a level was left; or all 0 */
 };
 

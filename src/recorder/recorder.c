@@ -372,6 +372,8 @@ static int capture_begin(struct recorder *r, struct error *e)
 	const struct recorder_options *o = &r->options;
 	struct capture_options scope = recorder_capture_options(o);
 	struct capture_sink sink = sink_of(r);
+	const struct budget_options budget = {
+		.ppm = o->budget_ppm, .hard = o->budget_hard, .pause_ns = o->budget_pause_ns};
 	int err = budget_check(o->budget_ppm, e);
 
 	scope.keep_capabilities = recorder_directory_capabilities(&r->hold, r->owner) |
@@ -388,7 +390,7 @@ static int capture_begin(struct recorder *r, struct error *e)
 		r->filters = capture_filters(r->capture);
 	r->detail = detail_of(r->capture, recorder_own_detail(o), !o->no_bytes);
 	detail_windows(&r->detail, o->calls_ns, o->calls_every_ns);
-	budget_begin(&r->budget, o->budget_ppm, o->budget_hard, &r->detail, host_clock_now_ns());
+	budget_begin(&r->budget, &budget, &r->detail, host_clock_now_ns());
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
 	if (!err) /* before the chunk is made, which takes a while on a busy disk */
 		capture_turn_on(r->capture, r->begin_ns);

@@ -48,6 +48,7 @@ struct recorder_options {
 	u64 calls_ns, calls_every_ns;
 	u32 budget_ppm;		    /* of the CPUs' time, in millionths; 0: no budget */
 	bool budget_hard;	    /* holds it by pauses, too; not with `flight` */
+	u64 budget_pause_ns;	    /* with budget_hard: the first pause; 0: as usual */
 	u64 stacks_min_ns;	    /* 0: no stacks of waits */
 	u64 sample_hz;		    /* 0: no samples */
 	u64 stack_bytes;	    /* of user stacks; 0: default */

@@ -215,8 +215,36 @@ def a_hard_budget_pauses_and_goes_on_when_a_level_is_asked_for():
 
 
 @tests.add
+def a_pause_ends_by_itself():
+    """And the next one is twice as long, since waits do not fit into the budget."""
+    recording, said = fathom.path("pauses"), fathom.path("pauses.said")
+    with open(said, "w", encoding="utf-8") as stderr, subprocess.Popen(
+            [fathom.binary, "record", "-o", recording, "--detail", "waits", "--budget",
+             "0.01%,hard,1s", "--", "sh", "-c", SLEEPS], stderr=stderr,
+            start_new_session=True) as recorder:
+        try:
+            harness.until(lambda: "nothing is recorded for 1 s" in lines_of(said), "a pause", 60)
+            harness.until(lambda: "waits are recorded again" in lines_of(said), "its end", 30)
+            harness.until(lambda: "nothing is recorded for 2 s" in lines_of(said), "the next", 30)
+            harness.until(lambda: lines_of(said).count("waits are recorded again") == 2, "its end", 30)
+        finally:
+            recorder.send_signal(signal.SIGINT)
+            recorder.wait(60)
+            os.killpg(recorder.pid, signal.SIGKILL)  # the load, which holds our output
+    report = fathom.report(recording, "thread")
+    gaps = [gap for gap in report["gaps"] if gap.get("why") == "budget"]
+    lengths = [gap["to_ns"] - gap["from_ns"] for gap in gaps]
+    check(len(gaps) >= 2 and lengths[0] >= 9e8 and lengths[1] >= 19e8, f"pauses: {report['gaps']}")
+    equal([(step["from"], step["to"], step["why"]) for step in report["steps"]][:4],
+          [("waits", "nothing", "above"), ("nothing", "waits", "below")] * 2, "steps")
+    for row in report["rows"]:
+        equal(sum(row["time"].values()), row["total_ns"], f"sum of {row}")
+
+
+@tests.add
 def a_budget_that_cannot_be_held_is_refused():
-    for share in "3", "0%", "101%", "x%", "%", "3%,soft", "3%,", "3%hard":
+    for share in ("3", "0%", "101%", "x%", "%", "3%,soft", "3%,", "3%hard", "3%,hard,", "3%,hard,x",
+                  "3%,hard1s"):
         result = fathom.run("record", "--budget", share, "-d", "1")
         equal(result.returncode, 2, f"status with {share}: {result.stderr}")
     for command in ["record", "--flight"], ["up"]:

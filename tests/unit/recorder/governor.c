@@ -378,4 +378,20 @@ TEST(a_pause_that_does_not_hold_the_budget_is_told_once)
 	CHECK_EQ(h.steps[STEP_below], 1);
 }
 
+TEST(a_pause_can_be_shorter_and_ends_even_if_it_does_not_hold_the_budget)
+{
+	struct host h = host_of_all(50, 50, 50);
+
+	h.percent[GOVERNOR_OFF] = 5;
+	h.g.first_wait_ns = h.g.wait_ns = 2 * SECOND_NS;
+	seconds(&h, 2, 900000);
+	CHECK_EQ(h.g.level, GOVERNOR_OFF);
+	seconds(&h, 2, 900000);
+	CHECK_EQ(h.steps[STEP_below], 1);
+	CHECK_EQ(h.steps[STEP_beyond], 0);
+	seconds(&h, 4, 900000); /* the try fails, late as it may be */
+	CHECK_EQ(h.g.level, GOVERNOR_OFF);
+	CHECK_EQ(h.g.wait_ns, 4 * SECOND_NS);
+}
+
 TEST_MAIN()
