@@ -9,6 +9,8 @@
 #ifndef MAP_FACT_IN_FORCE_H
 #define MAP_FACT_IN_FORCE_H
 
+#include <stdbool.h>
+
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/record.h"
@@ -30,15 +32,31 @@ struct in_force_chain {
 	size_t followed; /* facts */
 };
 
+#define IN_FORCE_STAMP_BITS 10
+#define IN_FORCE_STAMPS_MAX 6
+
+/*
+ * What an answer depends on. It is the same for any later time, as long as in_force_holds() says
+ * so: until a fact comes that may change it.
+ */
+struct in_force_stamp {
+	bool lasting; /* no fact is later than the time that was asked for */
+	u8 count;
+	u16 slots[IN_FORCE_STAMPS_MAX]; /* in in_force.changes */
+	u32 changes;			/* their sum */
+};
+
 /* Starts with all zero. */
 struct in_force {
 	u64 since_ns; /* set by the caller: a neighbour may have older facts, so these do not answer
 		       */
-	struct in_force_chain fds;     /* by process and descriptor */
-	struct in_force_chain files;   /* that no descriptor has, by process and file */
-	struct in_force_chain ranges;  /* that were closed, by process */
-	struct in_force_chain forks;   /* by the new process */
-	struct in_force_chain sockets; /* by key */
+	struct in_force_chain fds;	       /* by process and descriptor */
+	struct in_force_chain files;	       /* that no descriptor has, by process and file */
+	struct in_force_chain ranges;	       /* that were closed, by process */
+	struct in_force_chain forks;	       /* by the new process */
+	struct in_force_chain sockets;	       /* by key */
+	u32 changes[1 << IN_FORCE_STAMP_BITS]; /* how many facts came, by hash of their owner */
+	u32 forgotten;			       /* how often all was forgotten */
 };
 
 enum fd_force { FD_BEFORE, FD_TOLD, FD_GONE };
@@ -49,6 +67,7 @@ struct fd_in_force {
 	u32 pid;		    /* FD_BEFORE: no fact that answers is older */
 	s32 fd;			    /* `fd` that this process had at time_ns */
 	u64 time_ns;
+	struct in_force_stamp stamp;
 };
 
 /*
@@ -61,9 +80,16 @@ int in_force_fd(struct facts *f, u32 pid, s32 fd, u64 time_ns, struct fd_in_forc
 int in_force_file(struct facts *f, u32 pid, const struct file_ref *file, u64 time_ns,
 		  const struct fact_fd **found);
 
-/* The addresses of the socket with that key, last told before a time; NULL: none were. 0 or
- * -ENOMEM. */
-int in_force_socket(struct facts *f, u64 key, u64 time_ns, const struct fact_socket **found);
+struct socket_in_force {
+	const struct fact_socket *fact; /* NULL: none */
+	struct in_force_stamp stamp;
+};
+
+/* The addresses of the socket with that key, last told before a time. 0 or -ENOMEM. */
+int in_force_socket(struct facts *f, u64 key, u64 time_ns, struct socket_in_force *found);
+
+/* Whether an answer about a descriptor or a socket still holds. Nothing was forgotten since. */
+bool in_force_holds(struct facts *f, const struct in_force_stamp *stamp);
 
 /* Facts were sorted or removed. */
 void in_force_forget(struct facts *f);

@@ -2,6 +2,7 @@
 #include "map/kernel/openings.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "map/fact/peer.h"
@@ -85,15 +86,21 @@ static bool same_file(const struct file_ref *a, const struct file_ref *b)
 	return a->key == b->key && a->dev == b->dev && a->kind == b->kind;
 }
 
-static int socket_of(struct partial *p, const struct file_use *use, struct opening *o)
+static int socket_of(struct partial *p, const struct file_use *use, struct opening *o,
+		     struct in_force_stamp *stamp)
 {
-	int err = in_force_socket(&p->facts, use->file.key, use->time_ns, &o->told);
+	struct socket_in_force at;
+	int err = in_force_socket(&p->facts, use->file.key, use->time_ns, &at);
 
+	if (err)
+		return err;
+	*stamp = at.stamp;
+	o->told = at.fact;
 	o->kind = o->told ? OPENING_SOCKET : OPENING_SOCKET_BEFORE;
 	o->socket = use->file.key;
 	if (o->told)
 		o->first_ns = o->only_ns = 0;
-	return err;
+	return 0;
 }
 
 /* A copy that lives as long as the texts, of what a peer is told by alone. */
@@ -152,13 +159,15 @@ static int file_of(struct partial *p, const struct file_use *use, struct opening
 }
 
 /* With *known false: the file has no name that is known. */
-static int named_of(struct partial *p, const struct file_use *use, struct opening *o, bool *known)
+static int named_of(struct partial *p, const struct file_use *use, struct opening *o, bool *known,
+		    struct in_force_stamp *stamp)
 {
 	struct fd_in_force at;
 	int err = in_force_fd(&p->facts, use->pid, use->fd, use->time_ns, &at);
 
 	if (err)
 		return err;
+	*stamp = at.stamp;
 	*known = at.force != FD_GONE;
 	if (at.force == FD_TOLD && !file_is_of_fd(&use->file) &&
 	    !same_file(&at.fact->file, &use->file))
@@ -185,26 +194,87 @@ static u64 facts_since(const struct partial *p)
 	return p->uneven ? p->begun_ns : p->begin_ns;
 }
 
-int opening_of(struct partial *p, const struct file_use *use, struct sum_of *of)
+/* ---- memos ---- */
+
+/*
+ * A thread uses the same few descriptors again and again. To look one up takes half a dozen hash
+ * tables, so the answers of the last ones are kept with what they depend on.
+ */
+#define MEMO_BITS 9
+
+struct opening_memo {
+	u64 opening, time_ns, since_ns;
+	struct file_ref file, of_file; /* that is used; of the sum */
+	u32 pid;
+	s32 fd;
+	u32 forgotten;
+	struct in_force_stamp stamp;
+};
+
+/* NULL: there is no memory for any. */
+static struct opening_memo *memo_of(struct openings *all, const struct file_use *use)
+{
+	u64 h = hash_u64(((u64)use->pid << 32 | (u32)use->fd) ^ use->file.key << 20);
+
+	if (!all->memos)
+		all->memos = calloc(1 << MEMO_BITS, sizeof(*all->memos));
+	return all->memos ? &all->memos[h >> (64 - MEMO_BITS)] : NULL;
+}
+
+static bool memo_holds(struct partial *p, const struct opening_memo *m, const struct file_use *use)
+{
+	const struct in_force *in = &p->facts.in_force;
+
+	return m->time_ns && m->time_ns <= use->time_ns && m->pid == use->pid && m->fd == use->fd &&
+	       same_file(&m->file, &use->file) && m->since_ns == in->since_ns &&
+	       m->forgotten == in->forgotten && in_force_holds(&p->facts, &m->stamp);
+}
+
+static void memo_keep(struct partial *p, struct opening_memo *m, const struct file_use *use,
+		      const struct sum_of *of, const struct in_force_stamp *stamp)
+{
+	if (!m || !stamp->lasting || use->time_ns < p->facts.in_force.since_ns)
+		return;
+	*m = (struct opening_memo){.opening = of->opening,
+				   .time_ns = use->time_ns,
+				   .since_ns = p->facts.in_force.since_ns,
+				   .file = use->file,
+				   .of_file = of->file,
+				   .pid = use->pid,
+				   .fd = use->fd,
+				   .forgotten = p->facts.in_force.forgotten,
+				   .stamp = *stamp};
+}
+
+/* The openings of which they tell are in another partial now. */
+static void memos_forget(struct openings *all)
+{
+	free(all->memos);
+	all->memos = NULL;
+}
+
+/* ---- uses ---- */
+
+static bool is_memorable(const struct file_use *use)
+{
+	return is_socket(&use->file) || (is_named(&use->file) && use->fd >= 0);
+}
+
+static int opening_find(struct partial *p, const struct file_use *use, struct sum_of *of,
+			struct in_force_stamp *stamp)
 {
 	struct opening o = {.first_ns = use->time_ns};
 	bool known = true;
 	int err = 0;
 
-	of->file = use->file;
-	of->file.flags = 0; /* they can differ from use to use */
-	of->opening = 0;
-	p->facts.in_force.since_ns = facts_since(p);
 	if (o.first_ns < facts_since(p))
 		o.only_ns = o.first_ns;
 	if (is_socket(&use->file))
-		err = socket_of(p, use, &o);
-	else if (is_named(&use->file) && use->fd >= 0)
-		err = named_of(p, use, &o, &known);
-	else if (is_named(&use->file))
-		err = file_of(p, use, &o);
+		err = socket_of(p, use, &o, stamp);
+	else if (use->fd >= 0)
+		err = named_of(p, use, &o, &known, stamp);
 	else
-		return 0;
+		err = file_of(p, use, &o);
 	if (err || !known)
 		return err;
 	if (!o.key)
@@ -217,6 +287,31 @@ int opening_of(struct partial *p, const struct file_use *use, struct sum_of *of)
 	if (o.kind == OPENING_PATH) /* its inode does not matter any more */
 		of->file = (struct file_ref){.dev = use->file.dev, .kind = use->file.kind};
 	return opening_add(&p->openings, &o);
+}
+
+int opening_of(struct partial *p, const struct file_use *use, struct sum_of *of)
+{
+	struct in_force_stamp stamp = {0};
+	struct opening_memo *memo = NULL;
+	int err;
+
+	of->file = use->file;
+	of->file.flags = 0; /* they can differ from use to use */
+	of->opening = 0;
+	if (!is_socket(&use->file) && !is_named(&use->file))
+		return 0;
+	p->facts.in_force.since_ns = facts_since(p);
+	if (is_memorable(use))
+		memo = memo_of(&p->openings, use);
+	if (memo && memo_holds(p, memo, use)) {
+		of->file = memo->of_file;
+		of->opening = memo->opening;
+		return 0;
+	}
+	err = opening_find(p, use, of, &stamp);
+	if (!err)
+		memo_keep(p, memo, use, of, &stamp);
+	return err;
 }
 
 int opening_named(struct partial *p, const struct file_use *use, const struct call_detail *detail,
@@ -292,6 +387,8 @@ int openings_merge(struct partial *left, struct partial *right, bool answers)
 	bool moves = !answers && !left->uneven; /* nothing there has an answer */
 	int err = 0;
 
+	memos_forget(&left->openings);
+	memos_forget(&right->openings);
 	if (moves) {
 		struct openings none = left->openings;
 
@@ -306,6 +403,7 @@ int openings_merge(struct partial *left, struct partial *right, bool answers)
 
 void openings_free(struct openings *o)
 {
+	memos_forget(o);
 	vec_free(&o->list);
 	map_free(&o->index);
 }
