@@ -77,6 +77,20 @@ static __always_inline long call_read_behind(struct path_scratch *s, u32 call, s
 	return call_read(s->asked.path + at, PATH_BYTES, call, text);
 }
 
+/* Says in which mount namespace the path holds. Returns the length of the text. */
+static __always_inline u64 call_put_mounts(struct path_scratch *s, struct task_struct *task,
+					   u32 call, u64 at)
+{
+	u32 mounts = path_mounts(task);
+
+	if (!mounts || call & (CALL_PATH_MOVED | CALL_PATH_IS_TEXT) || s->asked.flags ||
+	    at + MOUNTS_BYTES > PATH_BYTES)
+		return at;
+	path_put_mounts(s->asked.path, at, mounts);
+	s->asked.flags |= PATH_MOUNTS;
+	return at + MOUNTS_BYTES;
+}
+
 __noinline int call_path_fill(u32 call, u64 begin_ns, s32 dirfd, u64 text)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -113,6 +127,7 @@ __noinline int call_path_fill(u32 call, u64 begin_ns, s32 dirfd, u64 text)
 		s->asked.flags |= PATH_CUT;
 		ring_count_incomplete();
 	}
+	at = call_put_mounts(s, task, call, at);
 	if (call & CALL_PATH_IS_SECOND)
 		s->asked.flags |= PATH_SECOND;
 	if (call & CALL_PATH_MOVED)

@@ -117,6 +117,15 @@ struct proc_ns_operations {
 
 struct ns_common {
 	struct proc_ns_operations *ops;
+	unsigned int inum;
+};
+
+struct mnt_namespace {
+	struct ns_common ns;
+};
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
 };
 
 struct hlist_bl_node {
@@ -405,6 +414,7 @@ struct task_struct {
 	int prio;
 	struct sched_entity se;
 	struct mm_struct *mm;
+	struct nsproxy *nsproxy;
 	int exit_code;
 	unsigned long jobctl;
 	struct restart_block restart_block;

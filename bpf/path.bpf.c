@@ -6,6 +6,8 @@
 #define PATH_DEPTH 48 /* directories and mounts on the way; a longer path is cut and counted */
 #define PATH_SHORT 32
 
+const volatile u32 path_own_mounts = 0;
+
 /* Copies eight bytes of a name at a time, and keeps the bytes behind the name. */
 static __always_inline void path_copy_short(char *to, const unsigned char *name, u32 len)
 {

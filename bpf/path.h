@@ -85,6 +85,31 @@ static __always_inline bool path_write(struct path_scratch *s, struct task_struc
 	return whole;
 }
 
+/* Set by capture: the number of the recorder's own mount namespace; 0: not known. */
+extern const volatile u32 path_own_mounts;
+
+/* The number of the task's mount namespace; 0: it is the recorder's. */
+static __always_inline u32 path_mounts(struct task_struct *task)
+{
+	u32 mounts = KERNEL_READ(task, nsproxy, mnt_ns, ns.inum);
+
+	return path_own_mounts && mounts != path_own_mounts ? mounts : 0;
+}
+
+/* Writes a NUL and eight digits behind a name of `at` bytes, for which there must be room. */
+static __always_inline void path_put_mounts(char *name, u64 at, u32 mounts)
+{
+	BOUND(at, 4095);
+	name[at] = '\0';
+#pragma unroll
+	for (int i = 0; i < MOUNTS_BYTES - 1; i++) {
+		u32 digit = mounts >> (4 * (MOUNTS_BYTES - 2 - i)) & 15;
+
+		/* no branch, of which the verifier would follow both ways */
+		name[at + 1 + i] = (char)(digit + '0' + ((digit + 6) >> 4) * ('a' - 10 - '0'));
+	}
+}
+
 /* Whether the file is in no directory, like a memfd. Then its name stands alone. */
 static __always_inline bool path_is_apart(struct dentry *dentry, struct vfsmount *mount)
 {
@@ -173,6 +198,19 @@ static __always_inline bool fd_is_cloexec(struct task_struct *task, u32 fd)
 	return kernel_read_word(bits + fd / 64) >> (fd & 63) & 1;
 }
 
+/* Says in which mount namespace the name of the file holds. */
+static __always_inline void fd_put_mounts(struct path_scratch *s, struct task_struct *task)
+{
+	u64 at = s->r.path_len;
+	u32 mounts = path_mounts(task);
+
+	if (!mounts || at + MOUNTS_BYTES > sizeof(s->r.path))
+		return;
+	path_put_mounts(s->r.path, at, mounts);
+	s->r.path_len = at + MOUNTS_BYTES;
+	s->r.flags |= FD_MOUNTS;
+}
+
 /* Fills the record of a descriptor, or of a file without one (-1), except for the time. */
 static __always_inline void fd_fill(struct path_scratch *s, struct task_struct *task,
 				    struct file *file, s32 fd, u8 op)
@@ -203,6 +241,8 @@ static __always_inline void fd_fill(struct path_scratch *s, struct task_struct *
 		path_of_namespace(s, file);
 	else
 		path_of_file(s, task, file);
+	if (s->r.path[0] == '/')
+		fd_put_mounts(s, task);
 }
 
 static __always_inline u32 fd_bytes(const struct record_fd *r)

@@ -338,6 +338,12 @@ enum record_fd_op {
 #define FD_CLOEXEC_SET 1 /* fd.flags */
 #define FD_NAME_CUT 2	 /* the name did not fit and was cut at its begin */
 #define FD_OWN_TABLE 4	 /* snapshot: the thread has another table than its process */
+#define FD_MOUNTS 8	 /* see MOUNTS_BYTES */
+/*
+ * The number of the mount namespace in which a name holds, where it is not the recorder's: behind
+ * the name stand a NUL and eight hexadecimal digits.
+ */
+#define MOUNTS_BYTES 9
 
 /* path.flags */
 #define PATH_CUT 1	   /* cut at its end; older recorders also cut the begin of the directory */
@@ -345,6 +351,7 @@ enum record_fd_op {
 #define PATH_ARRIVED 4	   /* a change of directory: the new directory, NUL, the given path */
 #define PATH_FROM_FD 8	   /* without its directory, which is the call's descriptor */
 #define PATH_BEGINS_CUT 16 /* the begin of its directory was cut */
+#define PATH_MOUNTS 32	   /* see MOUNTS_BYTES */
 
 /* uring.flags */
 #define URING_BEGIN_UNKNOWN 1 /* its submission was not seen; duration is 0 */

@@ -81,6 +81,8 @@ static void row_write_members(struct json *j, const struct row *row)
 		json_string(j, "callee", row->callee);
 		json_u64(j, "unsure", row->unsure);
 	}
+	if (row->mount_namespace)
+		json_u64(j, "mount_namespace", row->mount_namespace);
 }
 
 /* Each document says by which version of docs/schema it is written. */

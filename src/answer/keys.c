@@ -27,7 +27,7 @@ const struct key key_table[] = {
 	 NULL},
 	{"errno", "error of a call", OF_CALL, OF_CALL, SUM_BY_ERROR, false, key_tell_errno, NULL},
 	{"file", "file", OF_CALL | OF_WAIT, OF_CALL, SUM_BY_FILE | SUM_BY_PROCESS, false,
-	 key_tell_file, NULL},
+	 key_tell_file, key_describe_file},
 	{"peer", "peer of a connection", OF_CALL | OF_WAIT, OF_CALL, SUM_BY_FILE, false,
 	 key_tell_peer, key_describe_peer},
 	{"cause", "part of time", OF_LIFE | OF_CALL | OF_WAIT, OF_LIFE, 0, false, key_tell_cause,

@@ -102,6 +102,7 @@ bool key_tell_name(const struct subject *s, struct key_value *value);
 int key_describe_process(struct rows *rows, const struct subject *s, struct row *row);
 int key_describe_thread(struct rows *rows, const struct subject *s, struct row *row);
 int key_describe_command(struct rows *rows, const struct subject *s, struct row *row);
+int key_describe_file(struct rows *rows, const struct subject *s, struct row *row);
 int key_describe_peer(struct rows *rows, const struct subject *s, struct row *row);
 int key_describe_service(struct rows *rows, const struct subject *s, struct row *row);
 

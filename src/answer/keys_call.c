@@ -54,10 +54,15 @@ bool key_tell_file(const struct subject *s, struct key_value *value)
 #undef V
 	};
 	const struct file_ref *file = &s->sum->file;
+	u32 mounts;
 
 	if (!file->kind)
 		return false;
-	value->text = opening_path(s->p, s->sum);
+	value->text = opening_path(s->p, s->sum, &mounts);
+	if (value->text && mounts) {
+		snprintf(value->buffer, sizeof(value->buffer), "%u:%s", mounts, value->text);
+		value->identity = value->buffer;
+	}
 	if (!value->text && file->key)
 		value->text = query_sole_path(s->p, s->sum->pid, file);
 	if (value->text)
@@ -70,6 +75,17 @@ bool key_tell_file(const struct subject *s, struct key_value *value)
 			 file->kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[file->kind] : "?",
 			 (unsigned long long)file->key);
 	return true;
+}
+
+/* One path in two mount namespaces is two files. */
+int key_describe_file(struct rows *rows, const struct subject *s, struct row *row)
+{
+	u32 mounts;
+
+	(void)rows;
+	opening_path(s->p, s->sum, &mounts);
+	row->mount_namespace = mounts;
+	return 0;
 }
 
 /* The network namespace in which an address is a peer; 0: the peer has no such address. */

@@ -60,6 +60,7 @@ struct row {
 	uint64_t with_callees_ns;   /* of a function: its time and that of what it called; else 0 */
 	uint64_t connections;	    /* of rows by peer: how many there were */
 	uint64_t network_namespace; /* of rows by peer: its cookie; else 0 */
+	uint64_t mount_namespace;   /* of rows by file: its number; 0: the recorder's */
 	bool several_namespaces;    /* the peers of all rows are in more than one */
 	struct split time;
 	/* enum unknown_reason of its unknown time; 0: there is none, or it is not told here */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -114,6 +115,14 @@ static int open_sizes(struct capture *c, const struct capture_options *options)
 	return err;
 }
 
+/* Names of files that hold elsewhere say where. */
+static u32 own_mounts(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/mnt", &st) ? 0 : (u32)st.st_ino;
+}
+
 static int open_configure(struct capture *c, const struct capture_options *options, struct error *e)
 {
 	struct programs *p = c->programs;
@@ -125,6 +134,7 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	p->rodata->scope_host = options->host;
 	p->rodata->spans_only = options->spans_only;
 	p->rodata->record_files = !options->no_files;
+	p->rodata->path_own_mounts = own_mounts();
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		p->rodata->syscall_unwanted[nr] = !options->syscalls[nr];
 	err = types_find(p);

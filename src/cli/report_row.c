@@ -63,6 +63,8 @@ void row_label(const struct row *row, int columns, bool second, char *text, size
 	else if (row->several_namespaces && !row->values[0])
 		snprintf(text, size, "%s, network namespace %" PRIu64, name,
 			 row->network_namespace);
+	else if (row->mount_namespace && !row->values[0])
+		snprintf(text, size, "%s, mount namespace %" PRIu64, name, row->mount_namespace);
 	else if (row->connections > 1 && !row->values[0])
 		snprintf(text, size, "%s, %" PRIu64 " connections", name, row->connections);
 	else

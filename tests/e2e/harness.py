@@ -377,7 +377,7 @@ def check_laws(fathom, recording):
 
 # keys of rows of which there is something to say
 SOMETIMES = ("program", "command", "unknown", "read_bytes", "written_bytes",
-             "errnos", "connections", "network_namespace")
+             "errnos", "connections", "network_namespace", "mount_namespace")
 
 
 def check_row_keys(fathom, recording, *groupings):

@@ -18,7 +18,7 @@
 #include "map/fact/kind.h"
 #include "record/describe.h"
 
-#define CHECKPOINT_VERSION 34
+#define CHECKPOINT_VERSION 35
 
 static const char magic[8] = "fathombs";
 
@@ -87,6 +87,7 @@ void archive_waiting(struct archive *a, struct waiting_detail *w)
 	archive_u32(a, &w->tid);
 	archive_u64(a, &w->detail.call_ns);
 	archive_shared_path(a, &w->detail.path);
+	archive_u32(a, &w->detail.mounts);
 	archive_file(a, &w->detail.ended);
 	archive_time(a, &w->detail.ended_ns);
 	if (!w->detail.path && !w->detail.ended.kind)

@@ -64,8 +64,9 @@ struct fact_fd {
 	u8 op, flags;
 	struct file_ref file;
 	const char *path; /* NULL if it has none; of facts.texts */
-	u64 path_hash;
-	u64 table; /* sorted: the table of descriptors that its thread had */
+	u32 mounts;	  /* with it: the mount namespace in which it holds; 0: the recorder's */
+	u64 path_hash;	  /* of both */
+	u64 table;	  /* sorted: the table of descriptors that its thread had */
 };
 
 /* A socket has these addresses. */

@@ -11,16 +11,17 @@
 #include "base/order.h"
 #include "map/fact/fds.h"
 #include "map/fact/kind.h"
+#include "map/fact/mounts.h"
 
 /* A name that was cut at its begin says so, or it would look like the name of another file. */
-static const char *fd_name_keep(struct texts *texts, const struct record_fd *r)
+static const char *fd_name_keep(struct texts *texts, const struct record_fd *r, u16 bytes)
 {
 	char name[sizeof("…") + sizeof(r->path)];
 	int length;
 
 	if (!(r->flags & FD_NAME_CUT))
-		return texts_keep(texts, r->path, r->path_len);
-	length = snprintf(name, sizeof(name), "…%.*s", (int)r->path_len, r->path);
+		return texts_keep(texts, r->path, bytes);
+	length = snprintf(name, sizeof(name), "…%.*s", (int)bytes, r->path);
 	return texts_keep(texts, name, (size_t)length);
 }
 
@@ -36,11 +37,15 @@ static int fd_add(struct facts *f, const struct record_head *head)
 			     .flags = r->flags,
 			     .file = r->file};
 
-	if (r->path_len) {
-		fd.path = fd_name_keep(&f->texts, r);
+	u16 bytes = r->path_len;
+
+	if (bytes && r->flags & FD_MOUNTS)
+		fd.mounts = mounts_take(r->path, &bytes);
+	if (bytes) {
+		fd.path = fd_name_keep(&f->texts, r, bytes);
 		if (!fd.path)
 			return -ENOMEM;
-		fd.path_hash = hash_bytes(fd.path, strlen(fd.path));
+		fd.path_hash = mounts_hash(fd.path, fd.mounts);
 	}
 	return vec_push(&f->fds, fd);
 }
@@ -60,6 +65,7 @@ static int fd_compare(const void *a, const void *b)
 	COMPARE(x->file.key, y->file.key);
 	COMPARE(x->file.dev, y->file.dev);
 	COMPARE(x->file.kind, y->file.kind);
+	COMPARE(x->mounts, y->mounts);
 	return strcmp(x->path ? x->path : "", y->path ? y->path : "");
 }
 
@@ -94,7 +100,8 @@ static void fd_archive(struct archive *a, void *fact)
 	archive_u8(a, &f->flags);
 	archive_file(a, &f->file);
 	archive_shared_path(a, &f->path);
-	f->path_hash = f->path ? hash_bytes(f->path, strlen(f->path)) : 0;
+	archive_u32(a, &f->mounts);
+	f->path_hash = f->path ? mounts_hash(f->path, f->mounts) : 0;
 }
 
 const struct fact_kind fact_kind_fd = {.add = fd_add,

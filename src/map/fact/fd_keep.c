@@ -125,6 +125,7 @@ static int fd_keep(void *arg, const struct fd_question *q, const struct fd_found
 		fd.flags |= of->flags & FD_NAME_CUT;
 		fd.path = of->path;
 		fd.path_hash = of->path_hash;
+		fd.mounts = of->mounts;
 	}
 	err = vec_push(&t->fds, fd);
 	return err ? err : map_put(&t->living->files, fd.file.key, PRESENT);

@@ -7,6 +7,7 @@
 
 #include "base/order.h"
 #include "map/fact/kind.h"
+#include "map/fact/mounts.h"
 #include "model/file_name.h"
 
 /* Most paths are folded already. */
@@ -22,11 +23,14 @@ static const char *path_folded(struct texts *texts, const char *path, size_t byt
 	return texts_keep(texts, folded, strlen(folded));
 }
 
-const char *path_text(struct texts *texts, const struct record_path *r)
+const char *path_text(struct texts *texts, const struct record_path *r, u32 *mounts)
 {
-	const char *told = texts_keep(texts, r->path, r->path_len);
+	u16 bytes = r->path_len;
+	const char *told;
 
-	return told ? path_folded(texts, told, r->path_len) : NULL;
+	*mounts = r->flags & PATH_MOUNTS ? mounts_take(r->path, &bytes) : 0;
+	told = texts_keep(texts, r->path, bytes);
+	return told ? path_folded(texts, told, bytes) : NULL;
 }
 
 static int path_add(struct facts *f, const struct record_head *head)
@@ -36,14 +40,18 @@ static int path_add(struct facts *f, const struct record_head *head)
 			      .time_ns = r->head.time_ns,
 			      .tid = r->head.tid,
 			      .nr = r->nr,
-			      .flags = r->flags};
-	const char *told = texts_keep(&f->texts, r->path, r->path_len);
+			      .flags = r->flags & ~PATH_MOUNTS};
+	u16 bytes = r->path_len;
 	struct fact_path *to;
+	const char *told;
 
+	if (r->flags & PATH_MOUNTS) /* a trace shows the path alone */
+		mounts_take(r->path, &bytes);
+	told = texts_keep(&f->texts, r->path, bytes);
 	if (!told)
 		return -ENOMEM;
-	p.path = path_folded(&f->texts, told, r->path_len);
-	p.asked = told + (r->asked < r->path_len ? r->asked : 0);
+	p.path = path_folded(&f->texts, told, bytes);
+	p.asked = told + (r->asked < bytes ? r->asked : 0);
 	if (!p.path)
 		return -ENOMEM;
 	to = thread_facts_add(&f->paths, sizeof(*to), p.tid, p.call_ns);

@@ -9,7 +9,10 @@ struct texts;
 
 extern const struct thread_order path_order; /* of struct fact_path, by call_ns */
 
-/* The path that a record tells, absolute and folded; a text of `texts`. NULL: no memory. */
-const char *path_text(struct texts *texts, const struct record_path *r);
+/*
+ * The path that a record tells, absolute and folded; a text of `texts`. NULL: no memory. Sets
+ * *mounts to the mount namespace in which it holds; 0: the recorder's.
+ */
+const char *path_text(struct texts *texts, const struct record_path *r, u32 *mounts);
 
 #endif

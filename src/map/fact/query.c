@@ -243,19 +243,20 @@ const char *query_sole_path(const struct partial *p, u32 pid, const struct file_
 									    : NULL;
 }
 
-const char *query_fd_told(const struct partial *p, const struct fd_question *q)
+const struct fact_fd *query_fd_fact(const struct partial *p, const struct fd_question *q)
 {
 	const struct fact_fd *f = fds_origin(&p->facts, q);
 
 	if (f && f->path && (!q->file.kind || same_file(&f->file, &q->file) || !f->file.kind))
-		return f->path;
+		return f;
 	return NULL;
 }
 
 const char *query_fd_name(const struct partial *p, const struct fd_question *question)
 {
 	const struct file_ref *file = &question->file;
-	const char *path = query_fd_told(p, question);
+	const struct fact_fd *fact = query_fd_fact(p, question);
+	const char *path = fact ? fact->path : NULL;
 
 	if (!path && file->kind)
 		path = query_file_path(p, question->pid, file, question->time_ns);

@@ -73,8 +73,8 @@ struct fd_question {
  */
 const char *query_fd_name(const struct partial *p, const struct fd_question *q);
 
-/* The same by what was told of the descriptor alone; NULL: not known. */
-const char *query_fd_told(const struct partial *p, const struct fd_question *q);
+/* The fact with that name, by what was told of the descriptor alone; NULL: not known. */
+const struct fact_fd *query_fd_fact(const struct partial *p, const struct fd_question *q);
 
 /*
  * The addresses of the socket with this key (of its struct file_ref), as told last before a time,

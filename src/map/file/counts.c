@@ -122,6 +122,7 @@ static void archive_opening(struct archive *a, struct opening *o)
 {
 	archive_u8(a, &o->kind);
 	archive_shared_path(a, &o->path);
+	archive_u32(a, &o->mounts);
 	archive_u32(a, &o->pid);
 	archive_s32(a, &o->fd);
 	archive_u64(a, &o->socket);

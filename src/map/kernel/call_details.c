@@ -129,7 +129,7 @@ int call_details_add(struct partial *p, const struct record_head *r)
 		if (!path_counts(path))
 			return 0;
 		detail.call_ns = path->call_ns;
-		detail.path = path_text(&p->facts.texts, path);
+		detail.path = path_text(&p->facts.texts, path, &detail.mounts);
 		if (!detail.path)
 			return -ENOMEM;
 	}

@@ -24,6 +24,7 @@ struct partial;
 struct call_detail {
 	u64 call_ns;	  /* begin of the call; 0: there is none */
 	const char *path; /* not NULL: that; else the file or the peer */
+	u32 mounts;	  /* with it: the mount namespace in which it holds; 0: the recorder's */
 	/* With a kind: the file that ended its last wait, in a call that waits for many. */
 	struct file_ref ended;
 	u64 ended_ns;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "map/fact/mounts.h"
 #include "map/fact/peer.h"
 #include "map/fact/query.h"
 #include "map/kernel/call_details.h"
@@ -19,7 +20,7 @@ static u64 key_of(const struct opening *o)
 {
 	switch (o->kind) {
 	case OPENING_PATH:
-		return hash_bytes(o->path, strlen(o->path)) | 1;
+		return mounts_hash(o->path, o->mounts) | 1;
 	case OPENING_FD_BEFORE:
 		return hash_pair(hash_pair(KEY_OF_FD, o->only_ns), (u64)o->pid << 32 | (u32)o->fd);
 	case OPENING_FILE_BEFORE:
@@ -134,6 +135,7 @@ static void path_is(struct opening *o, const struct fact_fd *fact)
 {
 	o->kind = OPENING_PATH;
 	o->path = fact->path;
+	o->mounts = fact->mounts;
 	o->key = fact->path_hash | 1;
 	o->first_ns = o->only_ns = 0;
 }
@@ -319,7 +321,7 @@ int opening_named(struct partial *p, const struct file_use *use, const struct ca
 {
 	struct fact_socket socket = peer_socket(&detail->peer);
 	const struct file_use ended = {detail->ended, use->pid, -1, detail->ended_ns};
-	struct opening o = {.kind = OPENING_PATH, .path = detail->path};
+	struct opening o = {.kind = OPENING_PATH, .path = detail->path, .mounts = detail->mounts};
 	int err = 0;
 
 	if (detail->ended.kind)
@@ -410,17 +412,25 @@ void openings_free(struct openings *o)
 
 /* ---- names ---- */
 
-const char *opening_path(const struct partial *p, const struct sum *sum)
+/* The path that a fact has, and its mount namespace. */
+static const char *fact_path_of(const struct fact_fd *fact, u32 *mounts)
+{
+	*mounts = fact ? fact->mounts : 0;
+	return fact ? fact->path : NULL;
+}
+
+const char *opening_path(const struct partial *p, const struct sum *sum, u32 *mounts)
 {
 	const struct opening *o = opening_get(&p->openings, sum->opening);
 	struct fd_question q = {.file = sum->file};
 
-	if (!is_named(&sum->file))
+	*mounts = 0;
+	if (!is_named(&sum->file) || !o)
 		return NULL;
-	if (!o)
-		return NULL;
-	if (o->kind == OPENING_PATH)
+	if (o->kind == OPENING_PATH) {
+		*mounts = o->mounts;
 		return o->path;
+	}
 	if (o->kind == OPENING_FILE_BEFORE)
 		return query_slot_path(p, o->pid, &sum->file, o->first_ns);
 	q.tid = q.pid = o->pid;
@@ -428,7 +438,7 @@ const char *opening_path(const struct partial *p, const struct sum *sum)
 	q.time_ns = o->first_ns;
 	if (file_is_of_fd(&q.file))
 		q.file.kind = 0;
-	return query_fd_told(p, &q);
+	return fact_path_of(query_fd_fact(p, &q), mounts);
 }
 
 const struct fact_socket *opening_socket(const struct partial *p, const struct sum *sum)

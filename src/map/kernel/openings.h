@@ -34,6 +34,7 @@ struct opening {
 	u64 key; /* sum.opening */
 	u8 kind; /* enum opening_kind */
 	const char *path;
+	u32 mounts; /* of the path: its mount namespace; 0: the recorder's */
 	u32 pid;
 	s32 fd;
 	u64 socket; /* its key; OPENING_FILE_BEFORE: the inode */
@@ -98,8 +99,11 @@ void openings_free(struct openings *o);
 
 /* ---- of a finished partial ---- */
 
-/* The path of the file of a sum of files; NULL: not known, or it has none. */
-const char *opening_path(const struct partial *p, const struct sum *sum);
+/*
+ * The path of the file of a sum of files; NULL: not known, or it has none. Sets *mounts to the
+ * mount namespace in which it holds; 0: the recorder's.
+ */
+const char *opening_path(const struct partial *p, const struct sum *sum, u32 *mounts);
 
 /* The addresses of the socket of a sum of files; NULL: it is none, or they are not known. */
 const struct fact_socket *opening_socket(const struct partial *p, const struct sum *sum);

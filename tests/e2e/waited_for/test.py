@@ -300,7 +300,7 @@ open("owner", "w").write(str(owner))
 
 
 @tests.add
-def two_files_of_a_call_and_peers_in_two_namespaces():
+def two_files_of_a_call_and_files_and_peers_in_two_namespaces():
     recording, folder = record("two", TWO)
     calls = {span["name"]: span["attributes"] for span in
              spans(recording, "sendfile", "splice", "copy_file_range", "rename", "link")}
@@ -317,6 +317,11 @@ def two_files_of_a_call_and_peers_in_two_namespaces():
     files = {row["key"]: row for row in fathom.report(recording, "file")["rows"]}
     equal([files[f"{folder}/{name}"][way] for name in "ab" for way in ("read_bytes", "written_bytes")],
           [60, 100, 0, 60], "bytes of the two files")
+    two = [row for row in fathom.report(recording, "file")["rows"] if row["key"] == f"{folder}/place/file"]
+    equal(sorted((row["written_bytes"], "mount_namespace" in row) for row in two),
+          [(3, False), (5, True)], f"one path in two mount namespaces: {two}")
+    check(f"{folder}/place/file, mount namespace {max(row.get('mount_namespace', 0) for row in two)}" in
+          fathom.ok("report", recording, "--by", "file"), "the text")
     calls = {row["key"]: row["count"] for row in fathom.report(recording, "syscall")["rows"]}
     equal([calls[name] for name in ("sendfile", "splice", "copy_file_range")], [1, 1, 1], "calls")
     peers = [row for row in fathom.report(recording, "peer")["rows"]
@@ -441,6 +446,14 @@ libc = ctypes.CDLL(None)
 libc.splice(r, None, b, None, ctypes.c_size_t(50), 0)
 os.copy_file_range(a, b, 10, 0)
 os.link("a", "c"); os.rename("c", "d")
+os.mkdir("place"); os.write(os.open("place/file", os.O_CREAT | os.O_RDWR), b"x" * 3)
+if not os.fork():
+    assert libc.unshare(0x20000) == 0  # CLONE_NEWNS
+    assert libc.mount(b"none", b"/", None, 0x44000, None) == 0  # MS_PRIVATE | MS_REC
+    assert libc.mount(b"none", b"place", b"tmpfs", 0, None) == 0
+    os.write(os.open("place/file", os.O_CREAT | os.O_RDWR), b"x" * 5)
+    os.stat("place/file"); os._exit(0)
+os.wait()
 def talk():
     u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind(("127.0.0.1", 5310))
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(("127.0.0.1", 5310))

@@ -75,7 +75,8 @@ static int file_row_compare(const void *a, const void *b)
 static struct file_row file_row_of(const struct partial *p, const struct sum *sum, bool peers)
 {
 	const struct fact_socket *s = peers ? opening_socket(p, sum) : NULL;
-	const char *path = opening_path(p, sum);
+	u32 mounts;
+	const char *path = opening_path(p, sum, &mounts);
 	struct file_row row = {.sum = *sum};
 
 	if (path) /* each thread tells a slot by a name of its own, of which one may come late */

@@ -305,7 +305,8 @@ static void check_truth(const struct world *w, struct partial *p, u64 seed)
 	CHECK_EQ(partial_finish(p), 0);
 	for (size_t i = 0; i < p->calls.list.count; i++) {
 		const struct sum *sum = &p->calls.list.data[i];
-		const char *path = opening_path(p, sum);
+		u32 mounts;
+		const char *path = opening_path(p, sum, &mounts);
 		const struct fact_socket *s = opening_socket(p, sum);
 		int name = -1;
 
