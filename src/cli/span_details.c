@@ -145,6 +145,8 @@ static void call_write(const struct terminal *t, const struct span *span)
 	putc('(', t->file);
 	if (args)
 		attribute_write(t, args);
+	else /* it has not returned */
+		fputs("…", t->file);
 	putc(')', t->file);
 	outcome_write(t, span);
 }
@@ -211,15 +213,30 @@ static void waker_write(const struct terminal *t, const struct span *span)
 	thread_write(t, waker, span_attribute_find(span, "waker.tid"));
 }
 
-/* "CPU had make[12]": which thread had the CPU that this one waited for */
+/* "CPU taken by make[12]": which thread had the CPU that this one waited for; else it was idle */
 static void had_cpu_write(const struct terminal *t, const struct span *span)
 {
 	const struct attribute *thread = span_attribute_find(span, "on_cpu_instead");
+	const struct attribute *tid = span_attribute_find(span, "on_cpu_instead.tid");
 
 	if (!thread)
 		return;
-	fputs(span_attribute_find(span, "waker") ? "  CPU had " : "CPU had ", t->file);
-	thread_write(t, thread, span_attribute_find(span, "on_cpu_instead.tid"));
+	if (span_attribute_find(span, "waker") || span_attribute_find(span, "ended_by.fd.name"))
+		fputs("  ", t->file);
+	fputs(tid ? "CPU taken by " : "CPU idle", t->file);
+	if (tid)
+		thread_write(t, thread, tid);
+}
+
+/* "  ended by <socket:[7]>  peer 10.0.0.1:80": of a wait for many, what ended it */
+static void ended_write(const struct terminal *t, const struct span *span)
+{
+	const struct attribute *name = span_attribute_find(span, "ended_by.fd.name");
+
+	if (name)
+		file_write(t, "  ended by ", name);
+	if (name && !span_attribute_find(span, "syscall")) /* a call shows the peer itself */
+		connection_write(t, span);
 }
 
 /* "read  </var/log/x>  woken by cron[7]": the call only if the wait says it (--detail waits) */
@@ -235,6 +252,7 @@ static void wait_write(const struct terminal *t, const struct span *span)
 			fputs("  ", t->file);
 	}
 	waker_write(t, span);
+	ended_write(t, span);
 	had_cpu_write(t, span);
 }
 

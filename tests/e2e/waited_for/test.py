@@ -270,7 +270,7 @@ open("pids", "w").write("%d %d" % tuple(pids))
              for span in trace["spans"] if span["kind"] == "wait" and span["tid"] == second]
     check(any(wait.get("on_cpu_instead") == f"python3/{first}" and
               wait["on_cpu_instead.tid"] == first for wait in waits), f"waits: {waits}")
-    check(f"CPU had python3[{first}]" in fathom.ok("trace", recording, "--all"), "the text")
+    check(f"CPU taken by python3[{first}]" in fathom.ok("trace", recording, "--all"), "the text")
     return None
 
 
