@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
  * Where calls are not recorded, no call tells the addresses of a socket on which the program never
- * sleeps. If it ends a wait in an epoll, they are told then.
+ * sleeps. If it ends a wait in an epoll, or if bytes go through it, they are told then.
  */
 #include "bpf/ended.h"
 #include "bpf/license.h"
@@ -24,7 +24,7 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct socket_scratch);
-} ended_places SEC(".maps");
+} ended_places SEC(".maps"), ended_byte_places SEC(".maps");
 
 /* Whether the record was lost. Capture is not woken, since the caller holds a lock of a task. */
 static __always_inline bool ended_tell(struct socket_scratch *s, struct task_struct *task,
@@ -40,6 +40,23 @@ static __always_inline bool ended_tell(struct socket_scratch *s, struct task_str
 	return !RARE_TRY(&s->r.head, SOCKET_BYTES);
 }
 
+/* Tells a socket by its file, if this chunk has not got it yet. */
+static __always_inline void ended_tell_once(struct socket_scratch *s, struct task_struct *task,
+					    struct file *file)
+{
+	struct inode *inode = KERNEL_READ(file, f_inode);
+	u64 key = KERNEL_READ(inode, i_ino);
+	struct told now = told_now((u64)half_of_address(file) << 32 ^ key);
+	struct told *told = bpf_map_lookup_elem(&told_ended, &key);
+
+	if (!told_is_due(told, &now))
+		return;
+	now.missed = ended_tell(s, task, file);
+	if (now.missed && !told_same(told, &now))
+		ring_count_lost(RECORD_socket);
+	bpf_map_update_elem(&told_ended, &key, &now, BPF_ANY);
+}
+
 __noinline int ended_name(u64 task_at, u32 epoll_fd)
 {
 	struct task_struct *task = (struct task_struct *)task_at;
@@ -47,21 +64,23 @@ __noinline int ended_name(u64 task_at, u32 epoll_fd)
 	struct file *file = item ? KERNEL_READ(item, ffd.file) : NULL;
 	struct inode *inode = file ? KERNEL_READ(file, f_inode) : NULL;
 	struct socket_scratch *s;
-	struct told now, *told;
 	u32 zero = 0;
-	u64 key;
 
 	s = bpf_map_lookup_elem(&ended_places, &zero);
-	if (!s || !inode || (KERNEL_READ(inode, i_mode) & S_IFMT) != S_IFSOCK)
-		return 0;
-	key = KERNEL_READ(inode, i_ino);
-	now = told_now((u64)half_of_address(file) << 32 ^ key);
-	told = bpf_map_lookup_elem(&told_ended, &key);
-	if (!told_is_due(told, &now))
-		return 0;
-	now.missed = ended_tell(s, task, file);
-	if (now.missed && !told_same(told, &now))
-		ring_count_lost(RECORD_socket);
-	bpf_map_update_elem(&told_ended, &key, &now, BPF_ANY);
+	if (s && inode && (KERNEL_READ(inode, i_mode) & S_IFMT) == S_IFSOCK)
+		ended_tell_once(s, task, file);
+	return 0;
+}
+
+__noinline int ended_name_bytes(u64 sk_at)
+{
+	struct sock *sk = (struct sock *)sk_at;
+	struct file *file = KERNEL_READ(sk, sk_socket, file);
+	struct socket_scratch *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&ended_byte_places, &zero);
+	if (s && file)
+		ended_tell_once(s, bpf_get_current_task_btf(), file);
 	return 0;
 }

@@ -65,6 +65,9 @@ static __always_inline struct epitem *ended_first(struct task_struct *task, u32 
  */
 int ended_name(u64 task_at, u32 epoll_fd);
 
+/* The same of a socket, given by its address, through which the running thread moved bytes. */
+int ended_name_bytes(u64 sk_at);
+
 /* Fills in the file that is ready in the epoll of a thread, and its descriptor; else nothing. */
 static __always_inline void ended_fill(struct record_waking *r, struct task_struct *task,
 				       struct pt_regs *regs)

@@ -11,6 +11,7 @@
  * Unix streams and sequenced packets: see unix_queue.h. Datagrams: no number.
  */
 #include "bpf/context.h"
+#include "bpf/ended.h"
 #include "bpf/file.h"
 #include "bpf/license.h"
 #include "bpf/light.h"
@@ -326,6 +327,15 @@ static __always_inline void unix_fill(struct record_bytes *r, struct thread_stat
 
 /* ---- both ---- */
 
+/* Tells the addresses of a socket that no call tells. */
+static __always_inline void bytes_name_socket(struct sock *sk)
+{
+	u64 address = 0; /* as a number, for the verifier */
+
+	bpf_probe_read_kernel(&address, sizeof(address), &sk);
+	ended_name_bytes(address);
+}
+
 static __always_inline void bytes_went(struct thread_state *state, struct task_struct *task,
 				       struct sock *sk, struct bytes_out *out)
 {
@@ -340,6 +350,8 @@ static __always_inline void bytes_went(struct thread_state *state, struct task_s
 		return;
 	if (!bytes_fill_file(&r->file, state, sk))
 		return;
+	if (told && !calls_are_followed(state))
+		bytes_name_socket(sk);
 	if (told)
 		told = bytes_begin(out, &place, state, task);
 	if (family == AF_UNIX) {
