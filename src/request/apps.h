@@ -4,9 +4,7 @@
 #define REQUEST_APPS_H
 
 #include "map/tree/tree.h"
-#include "request/ends.h"
-
-#define NO_APP UINT32_MAX
+#include "request/exchanges.h"
 
 struct request_app {
 	u32 host;

@@ -16,6 +16,7 @@ struct pairing {
 	u32 *other; /* of each end: the other one, + 1; 0: none */
 	u32 *next;  /* of each end: another one with the same addresses, + 1 */
 	struct number_table addresses;
+	struct map served; /* hash of an address and port on which somebody accepted -> PRESENT */
 };
 
 static bool has_ranges(const struct socket_end *end)
@@ -178,14 +179,48 @@ static u64 first_time(const struct byte_ranges *ranges)
 	return ranges->count ? ranges->data[0].time_ns : UINT64_MAX;
 }
 
+/* An address and a port, in a namespace, as a number. */
+static u64 address_hash(const struct record_socket *s, bool local)
+{
+	u64 address = local ? hash_pair(s->local_hi, s->local_lo)
+			    : hash_pair(s->remote_hi, s->remote_lo);
+
+	return hash_pair(address, hash_pair(s->netns, local ? s->local_port : s->remote_port));
+}
+
+/* Finds the addresses that serve, by the ends that were told as one side. 0 or -ENOMEM. */
+static int served_find(struct pairing *p)
+{
+	const struct socket_end *list = p->out->ends.list.data;
+	int err = 0;
+
+	for (size_t i = 0; i < p->out->ends.list.count && !err; i++)
+		if (has_addresses(&list[i]) && list[i].sides & (FILE_ACCEPTED | FILE_MADE))
+			err = map_put(&p->served,
+				      address_hash(&list[i].socket->socket,
+						   list[i].sides & FILE_ACCEPTED),
+				      PRESENT);
+	return err;
+}
+
 /* Whether what was told of an end says that it accepted the connection: 1; that it made it: -1. */
 static int side_of(const struct pairing *p, const struct socket_end *end)
 {
+	bool local, remote;
+
 	if (end->sides & FILE_ACCEPTED)
 		return 1;
 	if (end->sides & FILE_MADE)
 		return -1;
-	return end->socket && query_socket_accepted(p->hosts[end->host].p, end->socket) ? 1 : 0;
+	if (!end->socket)
+		return 0;
+	if (query_socket_accepted(p->hosts[end->host].p, end->socket))
+		return 1;
+	if (!has_addresses(end))
+		return 0;
+	local = map_get(&p->served, address_hash(&end->socket->socket, true));
+	remote = map_get(&p->served, address_hash(&end->socket->socket, false));
+	return local - remote;
 }
 
 /* Whether `a` is the end that serves, of which `b` is the other one. */
@@ -306,10 +341,12 @@ int connections_find(struct connections *out, const struct request_host *hosts, 
 	p.other = calloc(out->ends.list.count + 1, sizeof(*p.other));
 	p.next = calloc(out->ends.list.count + 1, sizeof(*p.next));
 	err = p.other && p.next ? ends_pair(&p) : -ENOMEM;
+	err = err ? err : served_find(&p);
 	err = err ? err : connections_make(&p);
 	free(p.other);
 	free(p.next);
 	number_table_free(&p.addresses);
+	map_free(&p.served);
 	return err;
 }
 

@@ -11,6 +11,7 @@
 #include "map/fact/kind.h"
 
 #define NO_END UINT32_MAX
+#define RANGE_LIGHTS_MOST 0x7fffffffu /* the bits of byte_range.light */
 
 /* One host whose ends are being found. */
 struct finding {
@@ -146,6 +147,19 @@ static int ranges_count(struct finding *f)
 	return 0;
 }
 
+/* The number of the light thread that moved bytes. 0 or -ENOMEM. */
+static int light_add(struct socket_ends *ends, const struct fact_bytes *b, struct byte_range *range)
+{
+	int err = ends->lights.count ? 0 : vec_push(&ends->lights, (struct range_light){0});
+
+	if (!b->light)
+		return 0;
+	err = err ? err : vec_push(&ends->lights, ((struct range_light){b->light, b->light_maker}));
+	if (!err)
+		range->light = (u32)(ends->lights.count - 1) & RANGE_LIGHTS_MOST;
+	return err;
+}
+
 /* Puts the ranges of each end and direction together. */
 static int ranges_fill(struct finding *f)
 {
@@ -163,7 +177,7 @@ static int ranges_fill(struct finding *f)
 		f->counts.data[i] = sum;
 		sum += count;
 	}
-	for (size_t i = 0; (b = thread_facts_next(all, sizeof(*b), &place)); i++) {
+	for (size_t i = 0; !err && (b = thread_facts_next(all, sizeof(*b), &place)); i++) {
 		size_t list, at;
 
 		if (f->of_range.data[i] == NO_END)
@@ -174,9 +188,10 @@ static int ranges_fill(struct finding *f)
 							      .to = b->from + b->length,
 							      .time_ns = b->time_ns,
 							      .tid = b->tid};
+		err = light_add(f->out, b, &f->out->ranges.data[at]);
 	}
 	f->out->ranges.count = base + sum;
-	return 0;
+	return err;
 }
 
 static int range_compare(const void *a, const void *b)
@@ -317,4 +332,5 @@ void socket_ends_free(struct socket_ends *ends)
 {
 	vec_free(&ends->list);
 	vec_free(&ends->ranges);
+	vec_free(&ends->lights);
 }

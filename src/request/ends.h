@@ -20,7 +20,13 @@ struct byte_range {
 	u64 from, to;
 	u64 time_ns; /* the end of the call */
 	u32 tid;
-	bool hole; /* bytes before it are missing, though others came before */
+	u32 light : 31; /* number in socket_ends.lights; 0: no light thread */
+	u32 hole : 1;	/* bytes before it are missing, though others came before */
+};
+
+/* The light thread (goroutine) that moved bytes, and the one that made it. */
+struct range_light {
+	u64 light, maker;
 };
 
 /* In order of their bytes; they do not overlap. */
@@ -46,6 +52,7 @@ struct socket_end {
 struct socket_ends {
 	VEC(struct socket_end) list; /* by host */
 	VEC(struct byte_range) ranges;
+	VEC(struct range_light) lights; /* [0] is not used */
 	u64 unsure; /* ranges that were left out, since their position is not sure */
 };
 

@@ -8,12 +8,13 @@
 /* A request that is being put together. */
 struct part {
 	struct exchange x;
-	size_t whole;	 /* the receive of the serving end that completed it, or NO_RANGE */
-	u64 whole_ns;	 /* its time */
-	u64 first_ns;	 /* of the caller's sends */
-	u64 last_ns;	 /* likewise */
-	u32 first_tid;	 /* of the caller */
-	u32 whole_tid;	 /* of the serving end */
+	size_t whole;		/* the receive of the serving end that completed it, or NO_RANGE */
+	u64 whole_ns;		/* its time */
+	u64 first_ns;		/* of the caller's sends */
+	u64 last_ns;		/* likewise */
+	u32 first_tid;		/* of the caller */
+	u32 whole_tid;		/* of the serving end */
+	u32 light, whole_light; /* numbers of the light threads of both */
 	u64 answered_ns; /* when the serving end sent the last byte of the answer; 0: it did not */
 	u32 answered_tid;
 };
@@ -21,8 +22,10 @@ struct part {
 /* The state of one connection. */
 struct joining {
 	const struct connection *c;
+	const struct connections *connections;
 	struct processes *processes;
 	struct exchange_list *out;
+	struct exchange_details *details;
 	u32 connection;
 	VEC(struct part) parts;
 };
@@ -119,13 +122,15 @@ static struct part part_of_send(const struct joining *j, const struct byte_range
 			    .whole_ns = UINT64_MAX,
 			    .first_ns = send->time_ns,
 			    .last_ns = send->time_ns,
-			    .first_tid = send->tid};
+			    .first_tid = send->tid,
+			    .light = send->light};
 
 	if (send->hole)
 		part.x.flags |= EXCHANGE_SOFT_BEGIN;
 	if (part.whole != NO_RANGE) {
 		part.whole_ns = reads->data[part.whole].time_ns;
 		part.whole_tid = reads->data[part.whole].tid;
+		part.whole_light = reads->data[part.whole].light;
 	}
 	return part;
 }
@@ -137,6 +142,7 @@ static void part_extend(struct part *part, const struct part *by)
 	part->whole = by->whole;
 	part->whole_ns = by->whole_ns;
 	part->whole_tid = by->whole_tid;
+	part->whole_light = by->whole_light;
 }
 
 /* Makes the requests of what the caller sent. 0 or -ENOMEM. */
@@ -173,7 +179,8 @@ static int parts_of_reads(struct joining *j)
 			.x = {.from = r->from, .to = r->to, .connection = j->connection},
 			.whole = i,
 			.whole_ns = r->time_ns,
-			.whole_tid = r->tid};
+			.whole_tid = r->tid,
+			.whole_light = r->light};
 
 		if (before && !r->hole && !any_between(sends, before->whole_ns, r->time_ns)) {
 			part_extend(before, &next);
@@ -256,6 +263,7 @@ static void part_hasten(const struct joining *j, struct part *part, u64 sent_ns)
 	part->whole = until - 1;
 	part->whole_ns = reads->data[until - 1].time_ns;
 	part->whole_tid = reads->data[until - 1].tid;
+	part->whole_light = reads->data[until - 1].light;
 }
 
 /* When the serving end received the first byte of a request. */
@@ -354,12 +362,33 @@ static int end_fill(struct joining *j, const struct socket_end *of, struct excha
 	return end->process ? 0 : -ENOMEM;
 }
 
+/* Notes the light thread of an end, if it has one. 0 or -ENOMEM. */
+static int light_fill(struct joining *j, u32 light, struct exchange_end *end)
+{
+	const struct range_light *of;
+	struct exchange_detail *detail;
+	int err;
+
+	if (!light)
+		return 0;
+	err = exchange_details_add(j->details, &end->detail);
+	if (err)
+		return err;
+	of = &j->connections->ends.lights.data[light];
+	detail = &j->details->list.data[end->detail];
+	detail->light = of->light;
+	detail->light_maker = of->maker;
+	return 0;
+}
+
 static int caller_fill(struct joining *j, struct part *part)
 {
 	const struct byte_ranges *reads = &j->c->caller.received;
 	struct exchange_end *end = &part->x.caller;
 	bool answered = part->x.answer_to > part->x.answer_from;
 	size_t last = answered ? range_completing(reads, part->x.answer_to) : NO_RANGE;
+
+	int err;
 
 	*end = (struct exchange_end){.first_ns = part->first_ns, .first_tid = part->first_tid};
 	if (last != NO_RANGE) {
@@ -370,12 +399,14 @@ static int caller_fill(struct joining *j, struct part *part)
 		end->first_ns = end->last_ns; /* it was received before the send returned */
 	if (!end->last_ns)
 		part->x.flags |= EXCHANGE_SOFT_END;
-	return end_fill(j, &j->c->caller, end);
+	err = end_fill(j, &j->c->caller, end);
+	return err ? err : light_fill(j, part->light, end);
 }
 
 static int server_fill(struct joining *j, struct part *part)
 {
 	struct exchange_end *end = &part->x.server;
+	int err;
 
 	*end = (struct exchange_end){.first_ns = part->whole_ns,
 				     .first_tid = part->whole_tid,
@@ -383,7 +414,8 @@ static int server_fill(struct joining *j, struct part *part)
 				     .last_tid = part->answered_tid};
 	if (!part->answered_ns)
 		part->x.flags |= EXCHANGE_SOFT_END;
-	return end_fill(j, &j->c->server, end);
+	err = end_fill(j, &j->c->server, end);
+	return err ? err : light_fill(j, part->whole_light, end);
 }
 
 /*
@@ -415,6 +447,24 @@ static int exchanges_give(struct joining *j)
 		err = err ? err : vec_push(j->out, part->x);
 	}
 	return err;
+}
+
+int exchange_details_add(struct exchange_details *details, u32 *number)
+{
+	int err = details->list.count ? 0 : vec_push(&details->list, (struct exchange_detail){0});
+
+	err = err || details->apps.count ? err : vec_push(&details->apps, NO_APP);
+	err = err ? err : vec_push(&details->list, (struct exchange_detail){0});
+	err = err ? err : vec_push(&details->apps, NO_APP);
+	if (!err)
+		*number = (u32)details->list.count - 1;
+	return err;
+}
+
+void exchange_details_free(struct exchange_details *details)
+{
+	vec_free(&details->list);
+	vec_free(&details->apps);
 }
 
 /* ---- streams ---- */
@@ -497,10 +547,11 @@ static int connection_join(struct joining *j)
 	return exchanges_give(j);
 }
 
-int exchanges_make(struct exchange_list *out, const struct connections *connections,
-		   struct processes *processes)
+int exchanges_make(struct exchange_list *out, struct exchange_details *details,
+		   const struct connections *connections, struct processes *processes)
 {
-	struct joining j = {.processes = processes, .out = out};
+	struct joining j = {
+		.connections = connections, .processes = processes, .out = out, .details = details};
 	int err = 0;
 
 	for (size_t i = 0; i < connections->list.count && !err; i++) {

@@ -22,6 +22,18 @@
 #define STREAM_TURNS 16
 #define STREAM_SILENCE_NS 100000000ull
 
+#define NO_APP UINT32_MAX
+
+/* What few ends have, by exchange_end.detail. Starts with all zero. */
+struct exchange_details {
+	VEC(struct exchange_detail) list; /* [0] is not used */
+	VEC(u32) apps;			  /* of each: the app that had the thread; NO_APP: none */
+};
+
+/* Adds an empty one; *number gets its number. 0 or -ENOMEM. */
+int exchange_details_add(struct exchange_details *details, u32 *number);
+void exchange_details_free(struct exchange_details *details);
+
 /* Starts with all zero. */
 struct exchange_list {
 	struct exchange *data; /* a VEC */
@@ -30,9 +42,9 @@ struct exchange_list {
 
 /*
  * Adds the exchanges of all connections, connection by connection; exchange.connection is the index
- * in the list. Adds the processes that took part. 0 or -ENOMEM.
+ * in the list. Adds the processes that took part, and the light threads of ends. 0 or -ENOMEM.
  */
-int exchanges_make(struct exchange_list *out, const struct connections *connections,
-		   struct processes *processes);
+int exchanges_make(struct exchange_list *out, struct exchange_details *details,
+		   const struct connections *connections, struct processes *processes);
 
 #endif

@@ -20,15 +20,29 @@ static u8 kind_of_file(u16 kind)
 	}
 }
 
+/* The word of the futex on which a thread slept, as the waking or its call tells it; 0: none. */
+static u64 futex_word(const struct kspan *k)
+{
+	const struct life_wait wait = {.nr = k->nr,
+				       .mode = k->mode,
+				       .state = k->state,
+				       .arg0 = k->args[0],
+				       .wake = k->wake};
+
+	return life_wait_word(&wait);
+}
+
 /*
  * On what the thread slept. With several files, as in an epoll, it is the one that the waker made
  * ready.
  */
 static void word_find(const struct kspan *k, struct hand_off *h)
 {
-	if (k->file.flags & FILE_NONE_FUTEX && k->file.kind == FILE_KIND_none) {
+	u64 word = futex_word(k);
+
+	if (word) {
 		h->kind = HAND_OFF_FUTEX;
-		h->word = (u32)k->args[0];
+		h->word = (u32)word;
 		return;
 	}
 	h->kind = kind_of_file(k->wake.file.kind);

@@ -91,39 +91,32 @@ static int end_published(struct finding *f, struct exchange_end *end, u64 time_n
 {
 	u32 host = f->processes->list.data[end->process].host;
 	u32 app = held_at(f, host, tid, time_ns);
-	struct exchange_detail detail = {0};
 	const struct node *node, *top;
-	u64 id;
+	struct exchange_detail *detail;
 	int err;
+	u64 id;
 
 	if (app == NO_APP)
 		return 0;
+	err = end->detail ? 0 : exchange_details_add(f->details, &end->detail);
+	if (err)
+		return err;
+	detail = &f->details->list.data[end->detail];
+	f->details->apps.data[end->detail] = app;
 	node = request_app_node(f->apps, app);
 	top = request_app_node(f->apps, f->apps->list.data[app].top);
 	id = __builtin_bswap64(top->id); /* as it stands in records */
-	memcpy(detail.trace, node->trace, sizeof(detail.trace));
-	memcpy(detail.root, &id, sizeof(detail.root));
-	err = vec_push(&f->details->list, detail);
-	err = err ? err : vec_push(&f->details->apps, app);
-	if (!err)
-		end->detail = (u32)f->details->list.count - 1;
-	return err;
-}
-
-static int details_begin(struct exchange_details *details)
-{
-	int err = details->list.count ? 0 : vec_push(&details->list, (struct exchange_detail){0});
-
-	return err || details->apps.count ? err : vec_push(&details->apps, NO_APP);
+	memcpy(detail->trace, node->trace, sizeof(detail->trace));
+	memcpy(detail->root, &id, sizeof(detail->root));
+	return 0;
 }
 
 int exchanges_published(struct exchange_list *list, struct exchange_details *details,
 			const struct request_apps *apps, const struct processes *processes)
 {
 	struct finding f = {.details = details, .apps = apps, .processes = processes};
-	int err = details_begin(details);
+	int err = holds_make(&f);
 
-	err = err ? err : holds_make(&f);
 	for (size_t i = 0; i < list->count && f.holds.count && !err; i++) {
 		struct exchange *x = &list->data[i];
 
@@ -135,10 +128,4 @@ int exchanges_published(struct exchange_list *list, struct exchange_details *det
 	}
 	vec_free(&f.holds);
 	return err;
-}
-
-void exchange_details_free(struct exchange_details *details)
-{
-	vec_free(&details->list);
-	vec_free(&details->apps);
 }

@@ -38,6 +38,22 @@ static const char *path_of(const struct connection *c)
 	return c->caller.socket ? c->caller.socket->path : NULL;
 }
 
+/* Where a connection leads to, as a number: the address, the port and, of loopback, the namespace.
+ */
+static u64 destination_of(const struct connection *c)
+{
+	const struct fact_socket *socket = c->server.socket ? c->server.socket : c->caller.socket;
+	const struct record_socket *s = socket ? &socket->socket : NULL;
+	bool server = c->server.socket;
+
+	if (!s || !c->port)
+		return 0;
+	return hash_pair(server ? hash_pair(s->local_hi, s->local_lo)
+				: hash_pair(s->remote_hi, s->remote_lo),
+			 hash_pair(s->netns, c->port)) |
+	       1;
+}
+
 /* Names what serves a connection, whose server is in `process` (0: not recorded). */
 static void operation_write(const struct requests *r, const struct connection *c, u32 process,
 			    char *service, char *name)
@@ -81,6 +97,35 @@ static int operation_find(struct requests *r, struct bytes_map *known, const cha
 	return bytes_map_put(known, name, strlen(name), (void *)(uintptr_t)r->operation_list.count);
 }
 
+/*
+ * The process that serves each connection. Where this end was not seen, it is that of another
+ * connection to the same address. 0 or -ENOMEM.
+ */
+static int servers_find(const struct requests *r, u32 *server)
+{
+	struct map by_destination = {0};
+	int err = 0;
+
+	for (size_t i = 0; i < r->exchanges.count && !err; i++) {
+		const struct exchange *x = &r->exchanges.data[i];
+		u64 to = destination_of(&r->connections.list.data[x->connection]);
+
+		if (!x->server.process || server[x->connection])
+			continue;
+		server[x->connection] = x->server.process;
+		if (to && !map_get(&by_destination, to))
+			err = map_put(&by_destination, to, (void *)(uintptr_t)x->server.process);
+	}
+	for (size_t i = 0; i < r->connections.list.count && !err; i++) {
+		u64 to = server[i] ? 0 : destination_of(&r->connections.list.data[i]);
+
+		if (to)
+			server[i] = (u32)(uintptr_t)map_get(&by_destination, to);
+	}
+	map_free(&by_destination);
+	return err;
+}
+
 static int operations_make(struct requests *r)
 {
 	size_t count = r->connections.list.count;
@@ -91,12 +136,8 @@ static int operations_make(struct requests *r)
 	r->operations = calloc(count + 1, sizeof(*r->operations));
 	if (!server || !r->operations)
 		err = -ENOMEM;
-	for (size_t i = 0; i < r->exchanges.count && !err; i++) {
-		const struct exchange *x = &r->exchanges.data[i];
-
-		if (!server[x->connection])
-			server[x->connection] = x->server.process;
-	}
+	if (!err)
+		err = servers_find(r, server);
 	for (size_t i = 0; i < count && !err; i++) {
 		char service[NAME_BYTES], name[NAME_BYTES + 16];
 
@@ -231,7 +272,9 @@ int requests_make(struct requests *out, const struct request_host *hosts, size_t
 				 .processes = {.hosts = hosts, .hosts_count = count},
 				 .times = calloc(count + 1, sizeof(*out->times))};
 	err = out->times ? connections_find(&out->connections, hosts, count) : -ENOMEM;
-	err = err ? err : exchanges_make(&out->exchanges, &out->connections, &out->processes);
+	err = err ? err
+		  : exchanges_make(&out->exchanges, &out->details, &out->connections,
+				   &out->processes);
 	err = err ? err : processes_name(&out->processes);
 	err = err ? err : operations_make(out);
 	err = err ? err : request_apps_make(&out->apps, hosts, count);

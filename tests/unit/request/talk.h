@@ -132,6 +132,7 @@ struct heard {
 	struct connections connections;
 	struct processes processes;
 	struct exchange_list list;
+	struct exchange_details details;
 };
 
 static inline void heard_make(struct heard *h, struct partial *p)
@@ -141,12 +142,13 @@ static inline void heard_make(struct heard *h, struct partial *p)
 	h->processes.hosts = &h->host;
 	h->processes.hosts_count = 1;
 	CHECK_EQ(connections_find(&h->connections, &h->host, 1), 0);
-	CHECK_EQ(exchanges_make(&h->list, &h->connections, &h->processes), 0);
+	CHECK_EQ(exchanges_make(&h->list, &h->details, &h->connections, &h->processes), 0);
 }
 
 static inline void heard_free(struct heard *h)
 {
 	vec_free(&h->list);
+	exchange_details_free(&h->details);
 	connections_free(&h->connections);
 	processes_free(&h->processes);
 	partial_free(h->p);
