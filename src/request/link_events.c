@@ -405,4 +405,5 @@ void link_free(struct link *l)
 	vec_free(&l->threads);
 	map_free(&l->thread_numbers);
 	map_free(&l->symmetric);
+	map_free(&l->sleepers);
 }

@@ -98,6 +98,7 @@ struct link {
 	VEC(struct link_thread) threads;
 	struct map thread_numbers; /* process and tid -> number + 1 */
 	struct map symmetric;	   /* words that hand nothing over */
+	struct map sleepers;	   /* words and threads that slept there */
 };
 
 static inline bool link_is_open(const struct link *l, u32 request, u64 at_ns)
@@ -142,6 +143,9 @@ void link_free(struct link *l);
 
 /* Whether a hand-off at this word hands nothing over: a lock. */
 bool link_word_is_lock(const struct link *l, const struct hand_off *h);
+
+/* Whether the waker sleeps at this word, too: then it does not wait there for what others did. */
+bool link_waker_sleeps_there(const struct link *l, const struct hand_off *h);
 
 /* Labels of one process: from sections of threads, from light threads, from published contexts. */
 void sections_label(struct link *l, struct link_process *p);

@@ -24,6 +24,11 @@ static u64 pair_of(const struct hand_off *h, u32 waker, u32 woken)
 	return hash_pair(place_of(h), (u64)waker << 32 | woken);
 }
 
+static u64 sleeper_of(const struct hand_off *h, u32 tid)
+{
+	return hash_pair(place_of(h), tid);
+}
+
 static bool hands_to_another(const struct hand_off *h)
 {
 	return h->word && h->waker != h->woken;
@@ -64,6 +69,8 @@ int link_words(struct link *l)
 
 		if (hands_to_another(h))
 			err = map_put(&pairs, pair_of(h, h->waker, h->woken), PRESENT);
+		if (hands_to_another(h) && !err)
+			err = map_put(&l->sleepers, sleeper_of(h, h->woken), PRESENT);
 	}
 	for (size_t i = 0; i < in->hand_off_count && !err; i++) {
 		const struct hand_off *h = &in->hand_offs[i];
@@ -77,6 +84,11 @@ int link_words(struct link *l)
 	map_free(&pairs);
 	map_free(&counts);
 	return err;
+}
+
+bool link_waker_sleeps_there(const struct link *l, const struct hand_off *h)
+{
+	return h->word && map_get(&l->sleepers, sleeper_of(h, h->waker));
 }
 
 bool link_word_is_lock(const struct link *l, const struct hand_off *h)

@@ -9,7 +9,7 @@
 #include "request/link_internal.h"
 
 /* So many sections, and percent of those whose sides agree, tell that wakers cannot be trusted. */
-#define DIFFER_LEAST 8
+#define DIFFER_LEAST 2
 #define DIFFER_PERCENT 5
 
 #define TASK_MOST 16	/* calls of a task that are counted */
@@ -297,7 +297,7 @@ static void work_came(struct section_pass *s, const struct link_event *e)
 	busy = link_is_open(s->l, woken->request, e->time_ns);
 	if (passes || (woken->has_word ? woken->word == word : knows && !busy))
 		work_taken(woken, passes || !knows || s->distrusts ? NOBODY : waker->request, word);
-	else if (!waker->mixed && (busy || woken->has_word))
+	else if (!waker->mixed && (busy || woken->has_word) && !link_waker_sleeps_there(s->l, h))
 		section_handed_back(s, waker, woken, e->time_ns);
 }
 
