@@ -60,7 +60,7 @@ CASES = {letter: case for letter, case in zip(
         Case("lock_hands_nothing_over", "mutex"),
         Case("connections_are_shared", "pooled"),
         Case("calls_on_a_timer_are_roots", "background"),
-        Case("calls_outlive_their_request", "outlives", least=60, traces=30),
+        Case("calls_outlive_their_request", "outlives"),
         Case("unix_socket", "unix"),
         Case("answer_by_sendfile", "sendfile"),
         Case("answer_before_the_request_is_whole", "early", "early"),
@@ -73,8 +73,8 @@ CASES = {letter: case for letter, case in zip(
         Case("pool_with_eventfd", "eventfd"),
         Case("pool_with_pipe", "pipe"),
         # a worker that is not asleep takes its next work without being woken for it
-        Case("pool_whose_reader_answers", "returned", least=60, traces=50),
-        Case("futures", "futures", least=75, traces=45),
+        Case("pool_whose_reader_answers", "returned", least=70, traces=50),
+        Case("futures", "futures", least=95, traces=85),
         Case("process_for_each_connection", "forked"),
         Case("processes_made_before", "prefork"),
         Case("process_for_each_request", "cgi"),
@@ -82,7 +82,7 @@ CASES = {letter: case for letter, case in zip(
         Case("loop_that_defers", "defers", least=95, traces=90),
         Case("calls_are_pipelined", "pipelines", least=95, traces=90),
         Case("io_uring", "uring"),
-        Case("goroutines", "raw", least=50, traces=30),
+        Case("goroutines", "raw"),
     ))}
 
 

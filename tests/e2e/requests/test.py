@@ -5,6 +5,7 @@ Requests through a graph of real services that nobody instrumented, against what
 one at a time and eight at once, recorded at `calls` and at `waits,bytes` at the same time.
 """
 import copy
+import os
 import shutil
 import sys
 import tempfile
@@ -26,7 +27,8 @@ LEVELS = ("calls", "waits,bytes")
 PHASES = {"a": (1, 60), "b": (8, 300)}  # letter of the identities: requests at once, and in all
 LEVELS_APART = 3  # points
 verdicts = {}  # level -> phase -> figures
-documents, rows = {}, []
+documents, rows, held = {}, [], []
+SECRET = b"fathom-keeps-no-byte"  # in each request, as load.py sends it
 
 
 @tests.add
@@ -49,6 +51,7 @@ def the_ledgers_are_whole():
 
 def record(place):
     rows.extend(graph.record(fathom, place, (LOOP, WORKERS), PHASES, LEVELS))
+    held.extend(name for level in LEVELS for name in files_with(f"{place}/{level}", SECRET))
     for level in LEVELS:
         documents[level] = graph.answer(fathom, f"{place}/{level}")
         verdicts[level] = judge.judge(documents[level], rows)
@@ -56,6 +59,20 @@ def record(place):
             print(f"# {level}, {at_once} at once:")
             for line in verdicts[level][phase].told() + verdicts[level][phase].wrong(5):
                 print("#  ", line)
+
+
+def files_with(folder, text):
+    """Those that hold it."""
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(path, name), "rb") as file:
+                if text in file.read():
+                    yield name
+
+
+@tests.add
+def no_message_is_in_a_recording():
+    equal(held, [], "files with a byte of a request")
 
 
 def at_least(got, least, what):
