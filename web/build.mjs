@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bundles the page: node build.mjs PACKAGES OUT
 // PACKAGES is the folder node_modules that has package.json's dependencies. OUT gets index.html, and
-// assets/ with files that have a hash of their content in their names, each with a compressed one.
+// assets/ with files that have a hash of their content in their names, each with a compressed one. A server
+// that has OUT open serves the new page at once.
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,7 +17,6 @@ if (!out) {
 }
 const esbuild = createRequire(path.resolve(packages, "x.js"))("esbuild");
 const source = path.join(path.dirname(fileURLToPath(import.meta.url)), "src");
-const made = `${out}.new`;
 
 const bundle = async (entry, define = {}) => {
   const { outputFiles } = await esbuild.build({
@@ -35,9 +35,14 @@ const bundle = async (entry, define = {}) => {
   return outputFiles[0].contents;
 };
 
+const made = new Set();
+
 const put = (name, content) => {
-  writeFileSync(path.join(made, name), content);
-  writeFileSync(path.join(made, `${name}.gz`), gzipSync(content, { level: 9 }));
+  for (const [file, bytes] of [[name, content], [`${name}.gz`, gzipSync(content, { level: 9 })]]) {
+    writeFileSync(path.join(out, `${file}.new`), bytes);
+    renameSync(path.join(out, `${file}.new`), path.join(out, file));
+    made.add(path.basename(file));
+  }
 };
 
 const asset = (name, content) => {
@@ -48,14 +53,11 @@ const asset = (name, content) => {
   return hashed;
 };
 
-rmSync(made, { recursive: true, force: true });
-mkdirSync(path.join(made, "assets"), { recursive: true });
+mkdirSync(path.join(out, "assets"), { recursive: true });
 const worker = asset("worker.js", await bundle("trace/worker.ts"));
 const script = asset("main.js", await bundle("main.tsx", { WORKER: JSON.stringify(`/assets/${worker}`) }));
 const style = asset("main.css", await bundle("main.css"));
 const icon = asset("icon.svg", readFileSync(path.join(source, "icon.svg")));
 const index = readFileSync(path.join(source, "index.html"), "utf8");
 put("index.html", index.replace("SCRIPT", script).replace("STYLE", style).replace("ICON", icon));
-rmSync(out, { recursive: true, force: true });
-mkdirSync(path.dirname(path.resolve(out)), { recursive: true });
-renameSync(made, out);
+for (const name of readdirSync(path.join(out, "assets"))) if (!made.has(name)) rmSync(path.join(out, "assets", name));

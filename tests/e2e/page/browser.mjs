@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
-const PATIENCE = 30000; // milliseconds: the machine may be busy
+const PATIENCE = 120000; // milliseconds: the machine may be busy
 
 export const packagesOf = (folder) => createRequire(path.resolve(folder, "node_modules/x.js"));
 

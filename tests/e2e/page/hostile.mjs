@@ -60,6 +60,23 @@ const hostile = async (traces) => {
   checks.equal("trace: axe-core finds nothing", await accessibility(packages, page), []);
 };
 
+/** Two clicks, on what the page puts first, lead to the cause and the object. */
+const story = async () => {
+  await act("story");
+  await page.goto("/");
+  await page.locator("tr.worse").first().waitFor();
+  checks.equal("story: what became worse is first", await textOf(page, "tbody tr .name a"), "GET /basket baskets");
+  checks.equal("story: the headline says so", (await textOf(page, ".headline")).startsWith("1 operation is worse"), true);
+  await page.locator("tbody tr .name a").first().click();
+  await page.goto(`${page.url()}&last=1h`);
+  await page.locator(".sentence").waitFor();
+  checks.equal("story: the sentence has cause and object", /lock, in futex on \/srv\/basket\.db; .*tenant = big/.test(await textOf(page, ".sentence")), true);
+  console.log(`# ${await textOf(page, ".sentence")}`);
+  await page.locator(".differences li a").first().click();
+  await page.locator('.icicle .box[data-part="lock"]').first().waitFor();
+  checks.equal("story: where has the place", (await page.locator(".icicle").innerText()).includes("futex on /srv/basket.db"), true);
+};
+
 const large = async (id) => {
   const begin = Date.now();
   await page.goto(`/t/${id}`);
@@ -72,7 +89,7 @@ const live = async () => {
   await page.goto("/live");
   await page.getByText("Waiting for spans").waitFor();
   let sent = 0;
-  for (const end = Date.now() + 20000; !(await page.locator("table.found tbody tr").count()) && Date.now() < end; sent++) await act("live");
+  for (const end = Date.now() + 120000; !(await page.locator("table.found tbody tr").count()) && Date.now() < end; sent++) await act("live");
   checks.equal("live: a span is shown", (await textOf(page, "table.found tbody tr td:nth-child(2)")).startsWith("told live"), true);
   checks.equal("live: axe-core finds nothing", await accessibility(packages, page), []);
 };
@@ -93,6 +110,7 @@ try {
   await empty();
   const traces = JSON.parse(await act("send"));
   await hostile(traces);
+  await story();
   await large(traces.large);
   await live();
   checks.equal("no error in the console, no request that fails, none to another host", trouble.filter((text) => !text.includes("404")), []);

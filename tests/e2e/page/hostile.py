@@ -36,6 +36,10 @@ def attributes(values):
     return [{"key": key, "value": {"stringValue": value}} for key, value in values.items()]
 
 
+def numbers(values):
+    return [{"key": key, "value": {"intValue": str(value)}} for key, value in values.items()]
+
+
 def traces():
     """Spans by the name of their trace."""
     yield "names", [span(1, i + 1, name, parent=1 if i else 0, took=10**7,
@@ -50,6 +54,19 @@ def traces():
                     span(5, 4, "backwards", parent=1, took=-10**6), span(5, 5, "an orphan", parent=99)]
     yield "large", [span(6, 1, "root", took=10**9)] + [
         span(6, i + 2, f"work {i % 97}", parent=1 + i // 8, begin=i * 1000, took=10**6) for i in range(20000)]
+
+
+def story():
+    """An operation that waits longer for a lock since a minute: normal requests, then slow ones."""
+    for i in range(120):
+        is_slow = i >= 60
+        begin, lock = (0 if is_slow else -1200 * 10**9) + i * 10**7, (80 if is_slow else 1) * 10**6
+        trace, took = 1000 + i, lock + 2 * 10**6
+        own = {"fathom.time.user_ns": 2 * 10**6, "fathom.time.lock_ns": lock}
+        yield span(trace, 1, "GET /basket", begin=begin, took=took, attributes=attributes(
+            {"tenant": "big" if is_slow else "small", "fathom.kernel.why": "sample"}) + numbers(own))
+        yield span(trace, 2, "lock", parent=1, begin=begin + 10**6, took=lock, attributes=attributes(
+            {"fathom.kind": "wait", "syscall": "futex", "fd.name": "/srv/basket.db"}))
 
 
 class Site:
@@ -84,6 +101,11 @@ class Site:
                 self.post("<b>hostile</b>" if name == "names" else "shop", spans[at:at + 5000])
         self.server.wait("all is stored", lambda: len(self.server.trace(ids["large"])) == 20001)
         return json.dumps({**ids, "deepest": f"{2000:016x}"})
+
+    def story(self):
+        self.post("baskets", list(story()))
+        self.server.wait("it is stored", lambda: self.server.trace(f"{1119:032x}"))
+        return "sent"
 
     def live(self):
         self.post("shop", [span(time.time_ns(), 1, "told live", begin=20 * 10**9)])

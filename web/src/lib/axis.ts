@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ticks at round values.
 
-/** The greatest of 1, 2 and 5 times a power of ten that is at most the value. */
-const roundDown = (value: number): number => {
+/** The least of 1, 2 and 5 times a power of ten that is at least the value. */
+const roundUp = (value: number): number => {
   const power = 10 ** Math.floor(Math.log10(value));
   const lead = value / power;
-  return (lead >= 5 ? 5 : lead >= 2 ? 2 : 1) * power;
+  return (lead > 5 ? 10 : lead > 2 ? 5 : lead > 1 ? 2 : 1) * power;
 };
 
-/** Round values in a range, about `wanted` of them. */
+/** Round values in a range, at most `wanted` and one. */
 export const ticks = (from: number, to: number, wanted: number): number[] => {
   if (!(to > from)) return [];
-  let step = roundDown((to - from) / Math.max(1, wanted));
-  if ((to - from) / step > wanted * 1.6) step = roundDown(step * 2.1);
+  const step = roundUp((to - from) / Math.max(1, wanted));
   const out: number[] = [];
   for (let at = Math.ceil(from / step) * step; at <= to && out.length < 100; at += step) out.push(at);
   return out;

@@ -70,18 +70,6 @@ export const readHeat = (answer: HeatAnswer): Heat => {
   };
 };
 
-/** The duration above which at most that share of all spans lies, by the bins: an upper end of one. */
-export const quantileOf = (heat: Heat, share: number): number => {
-  const bins = new Float64Array(heat.binEnds.length);
-  for (const column of heat.columns) for (const [bin, spans] of column.cells) bins[bin] += spans;
-  let seen = 0;
-  for (let bin = 0; bin < bins.length; bin++) {
-    seen += bins[bin];
-    if (seen >= share * heat.count) return heat.binEnds[bin];
-  }
-  return 0;
-};
-
 /** A box that somebody drew, or the slow requests where nobody did. */
 export interface Selection {
   readonly fromMs: number;
@@ -89,7 +77,11 @@ export interface Selection {
   readonly leastNs: number;
   readonly mostNs: number; // 0: no bound
   readonly isDrawn: boolean;
+  readonly share?: number; // of all requests, if nobody drew it
 }
+
+const SLOW = 0.05; // of all requests, at least
+const TOO_MANY = 0.6;
 
 /** "from-to-least-most" of the address: milliseconds since 1970, and nanoseconds. */
 export const parseSelection = (text: string | null): Selection | undefined => {
@@ -100,9 +92,21 @@ export const parseSelection = (text: string | null): Selection | undefined => {
 export const selectionText = (s: Selection): string =>
   [s.fromMs, s.toMs, s.leastNs, s.mostNs].map((n) => Math.round(n)).join("-");
 
-export const slowest = (heat: Heat): Selection => ({
-  fromMs: heat.fromMs, toMs: heat.toMs, leastNs: quantileOf(heat, 0.95) + 1, mostNs: 0, isDrawn: false,
-});
+/** The bins at the top that have the slowest 5 % and more, but leave some to compare with. */
+export const slowest = (heat: Heat): Selection => {
+  const bins = new Float64Array(heat.binEnds.length);
+  for (const column of heat.columns) for (const [bin, spans] of column.cells) bins[bin] += spans;
+  let bin = bins.length;
+  let spans = 0;
+  while (bin > 0 && spans < SLOW * heat.count) {
+    if (spans && spans + bins[bin - 1] > TOO_MANY * heat.count) break;
+    spans += bins[--bin];
+  }
+  return {
+    fromMs: heat.fromMs, toMs: heat.toMs, leastNs: bin > 0 ? heat.binEnds[bin - 1] + 1 : 0, mostNs: 0, isDrawn: false,
+    share: spans / (heat.count || 1),
+  };
+};
 
 interface DifferenceSide {
   readonly count: number;

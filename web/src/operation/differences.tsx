@@ -73,10 +73,12 @@ const sentence = ({ a, b, differences }: CompareAnswer): string => {
   if (more <= 0) return `They take ${duration(a.mean_ns)}, no longer than the others (${duration(b.mean_ns)}).`;
   const part = differences.find((d) => d.kind === "part" && d.explains_ns > 0);
   const where = differences.find((d) => d.kind === "place" && d.explains_ns > 0 && d.value !== d.key && (!part || d.key === part.value));
+  const callee = differences.filter((d) => d.kind === "call" && d.explains_ns > 0.6 * more).pop(); // the one farthest down
   const who = differences.find((d) => d.kind === "attribute" && d.explains_ns > 0.2 * more);
   let text = `${difference(more)} for each request (${duration(a.mean_ns)} against ${duration(b.mean_ns)})`;
   if (part) text += `; ${percent(Math.min(1, part.explains_ns / more))} of it is ${partName(part.value)}`;
   if (where) text += `, in ${where.value}`;
+  if (callee) text += `; meanwhile ${short(callee.value, 60)} of ${short(callee.key, 60)} takes ${difference(callee.explains_ns)}`;
   if (who) text += `; ${percent(share(who.a.count, a.spans))} have ${who.key} = ${short(who.value, 60)}, ${percent(share(who.b.count, b.spans))} of the others`;
   return `${text}.`;
 };

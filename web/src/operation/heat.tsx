@@ -192,7 +192,7 @@ export const HeatMap = ({ heat, selection, select }: Props) => {
   };
   return (
     <>
-      <p class="chart-title">Latency, darker is more requests; the line is p99 <span class="faint" role="status">{hover}</span></p>
+      <p class="chart-title">Latency: the stronger the colour, the more requests; the line is p99 <span class="faint" role="status">{hover}</span></p>
       <Canvas draw={draw} height={HEAT_HEIGHT} class="heat" sized={setWidth}
         label={`Latency over time of ${count(heat.count)} requests. Drag to select a box.`}
         events={{

@@ -55,7 +55,7 @@ const Traces = ({ target, selection }: { readonly target: Target; readonly selec
 
 const whatIsSelected = (s: Selection): string => {
   const length = s.mostNs ? `${duration(s.leastNs)} to ${duration(s.mostNs)}` : `longer than ${duration(s.leastNs)}`;
-  return s.isDrawn ? `Requests ${length}, ${clock(s.fromMs)} to ${clock(s.toMs)}` : `The slowest 5 %: ${length}`;
+  return s.isDrawn ? `Requests ${length}, ${clock(s.fromMs)} to ${clock(s.toMs)}` : `The slowest ${percent(s.share ?? 0)}: ${length}`;
 };
 
 const Panel = ({ target, heat, selection }: { readonly target: Target; readonly heat: Heat; readonly selection: Selection }) => {
@@ -65,7 +65,7 @@ const Panel = ({ target, heat, selection }: { readonly target: Target; readonly 
     <section class="panel" aria-label="What is different">
       <h2>{whatIsSelected(selection)}</h2>
       {selection.isDrawn
-        ? <button class="link" onClick={() => setQuery({ sel: null }, false)}>the slowest 5 % instead</button>
+        ? <button class="link" onClick={() => setQuery({ sel: null }, false)}>the slowest instead</button>
         : <p class="faint">Drag a box over the map to look at others.</p>}
       <Shown answer={answer} what="Comparing">
         {(found) => <Differences target={target} answer={found} selection={selection} />}

@@ -28,16 +28,16 @@ const Change = ({ row }: { readonly row: Row }) => {
 
 interface RowProps {
   readonly row: Row;
-  readonly longest: number; // of all bars
   readonly selected: boolean;
   readonly compared: boolean; // to what was before
 }
 
-const OperationRow = ({ row, longest, selected, compared }: RowProps) => {
+const OperationRow = ({ row, selected, compared }: RowProps) => {
   const { now, before } = row;
+  const longest = Math.max(splitTotal(row.split), splitTotal(row.splitBefore)); // now and before have one scale
   const worse = isWorse(row);
   return (
-    <tr class={`${worse ? "worse" : ""}${selected ? " selected" : ""}`} data-operation={now.operation}>
+    <tr class={`${worse ? "worse" : ""}${selected ? " selected" : ""}`} data-service={now.service} data-operation={now.operation}>
       <td class="name">
         <a href={addressOfRow(row)}>
           <bdi>{short(now.operation || "(no name)")}</bdi> <span class="service"><bdi>{short(now.service, 60)}</bdi></span>
@@ -45,7 +45,7 @@ const OperationRow = ({ row, longest, selected, compared }: RowProps) => {
         {now.kind !== "internal" && now.kind !== "unspecified" && <span class="kind">{now.kind}</span>}
       </td>
       <td class="split">
-        {splitTotal(row.split) ? <SplitBar split={row.split} of={longest} label="now" /> : <span class="faint">no split</span>}
+        {longest ? <SplitBar split={row.split} of={longest} label="now" /> : <span class="faint">no split</span>}
         {before && splitTotal(row.splitBefore) > 0 && <SplitBar split={row.splitBefore} of={longest} thin label="before" />}
       </td>
       {compared && <td class="number"><Change row={row} /></td>}
@@ -76,9 +76,6 @@ const Table = ({ data, filter }: { readonly data: OverviewData; readonly filter:
   const selected = useSignal(-1);
   const found = data.rows.filter((row) => matches(row, filter));
   const rows = found.slice(0, ROWS_SHOWN);
-  // one scale for all, unless one row is so long that no other would be seen
-  const means = rows.map((row) => Math.max(splitTotal(row.split), splitTotal(row.splitBefore))).sort((a, b) => a - b);
-  const longest = Math.min(means[means.length - 1] ?? 0, 4 * (means[Math.floor(means.length * 0.75)] ?? 0)) || 1;
   const move = (by: number) => {
     selected.value = Math.min(rows.length - 1, Math.max(0, selected.value + by));
     document.querySelectorAll<HTMLElement>("tbody tr .name a")[selected.value]?.focus();
@@ -104,7 +101,7 @@ const Table = ({ data, filter }: { readonly data: OverviewData; readonly filter:
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, i) => <OperationRow key={row.key} row={row} longest={longest} selected={i === selected.value} compared={data.compared !== ""} />)}
+          {rows.map((row, i) => <OperationRow key={row.key} row={row} selected={i === selected.value} compared={data.compared !== ""} />)}
         </tbody>
       </table>
       {!rows.length && <p class="state">No operation has “{filter}” in its name or service.</p>}

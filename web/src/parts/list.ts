@@ -17,7 +17,7 @@ export const PARTS: readonly Part[] = [
   part("user", "user code", "on a CPU in user code", "#3f7fd9", "#5b95e8"),
   part("kernel", "kernel", "on a CPU in a system call or a page fault", "#1d2f66", "#2b4796"),
   part("cpu", "CPU", "on a CPU; whether in user code or in the kernel was not recorded", "#6da9f2", "#86baf7"),
-  part("runnable", "waits for CPU", "ready to run, but other threads have the CPUs", "#c26a00", "#d07a14"),
+  part("runnable", "waiting for a CPU", "ready to run, but other threads have the CPUs", "#c26a00", "#d07a14"),
   part("throttled", "CPU quota", "stopped, since the cgroup used up its CPU quota", "#f2b632", "#f5c452"),
   part("disk", "disk", "blocked on storage", "#6a3fb5", "#7e57cc"),
   part("network", "network", "blocked on a network peer", "#2f9f7d", "#37b08c"),

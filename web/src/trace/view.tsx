@@ -2,13 +2,13 @@
 // One trace: waterfall, details, sums; what is missing stands on top.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { place, setQuery } from "../lib/address";
-import { count, duration, many, moment, short } from "../lib/format";
+import { count, duration, many, moment, percent, short } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { Empty, Failed, Loading } from "../lib/states";
 import { Legend } from "../parts/bar";
-import { PART_COUNT } from "../parts/list";
+import { largestPart, PART_COUNT, PARTS, splitTotal } from "../parts/list";
 import { Details } from "./details";
-import { nameOf, serviceOf, type Trace } from "./model";
+import { nameOf, serviceOf, splitOf, type Trace } from "./model";
 import { makeRows, reveal, type Row, type Shape } from "./rows";
 import { Session } from "./session";
 import { Statistics } from "./statistics";
@@ -31,10 +31,32 @@ const viewOf = (trace: Trace): TimeView => {
 
 const rootOf = (trace: Trace): number => trace.roots.find((span) => !trace.kernel[span]) ?? trace.roots[0] ?? 0;
 
+/** The operation that has the most of the critical path, and what it did meanwhile. */
+const sentence = (trace: Trace): string => {
+  const times = new Map<string, { span: number; ns: number; most: number }>();
+  let all = 0;
+  for (let i = 0; i < trace.critical.length; i += 3) {
+    const [span, from, to] = trace.critical.slice(i, i + 3);
+    const key = `${trace.service[span]} ${trace.name[span]}`;
+    const time = times.get(key) ?? { span, ns: 0, most: 0 };
+    time.ns += to - from;
+    if (to - from > time.most) Object.assign(time, { span, most: to - from });
+    times.set(key, time);
+    all += to - from;
+  }
+  const first = [...times.values()].sort((a, b) => b.ns - a.ns)[0];
+  if (!first || times.size < 2) return "";
+  const split = splitOf(trace, first.span);
+  const part = trace.measured[first.span] ? largestPart(split) : -1;
+  const text = `${percent(first.ns / all)} of the critical path is ${short(nameOf(trace, first.span), 80)} of ${short(serviceOf(trace, first.span), 60)}`;
+  return part < 0 ? `${text}.` : `${text}; ${percent(split[part] / splitTotal(split))} of its time is ${PARTS[part].name}.`;
+};
+
 const Head = ({ trace }: { readonly trace: Trace }) => {
   const root = rootOf(trace);
   let errors = 0, kernel = 0;
   const services = new Set<number>();
+  const said = useMemo(() => sentence(trace), [trace]);
   for (let i = 0; i < trace.count; i++) {
     errors += trace.error[i];
     kernel += trace.kernel[i] ? 1 : 0;
@@ -50,6 +72,7 @@ const Head = ({ trace }: { readonly trace: Trace }) => {
         {errors > 0 && <>{" · "}<span class="bad">{many(errors, "error")}</span></>}
         {" · "}<code>{trace.id}</code>
       </p>
+      {said && <p class="sentence"><bdi>{said}</bdi></p>}
       {trace.notes.length > 0 && (
         <ul class="notes" aria-label="What is missing">{trace.notes.map((note) => <li key={note}>{note}</li>)}</ul>
       )}
@@ -180,6 +203,7 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
           showKernel={(span) => setShape({ ...shape, kernel: toggled(shape.kernel, span), closed: new Set([...shape.closed].filter((other) => other !== span)) })} />
       </div>
       <Legend splits={shownSplits} />
+      <p class="faint">A hatched bar has the shares of its parts, but not their order in time.</p>
       <p class="unseen" role="status">{count(rows.length)} rows</p>
     </section>
   );

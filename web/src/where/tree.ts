@@ -53,6 +53,7 @@ export const boxesOf = (root: Node, path: readonly number[], partOf: (node: Node
     const all = Math.max(node.total_ns, node.children.reduce((sum, child) => sum + child.total_ns, 0)) || 1;
     let at = left;
     node.children.forEach((child, i) => {
+      if (child.kind === "place" && child.name === node.name) return; // time of the part without a place
       const share = (child.total_ns / all) * width;
       if (share >= WIDTH_LEAST) add(child, [...way, i], depth + 1, at, share, part);
       at += share;
