@@ -58,12 +58,25 @@ static struct layout layout_of(const struct live *top, int width)
 	return l;
 }
 
-static void rank_write(const struct terminal *t, const struct row *row, uint64_t ns)
+/* Writes a time; 0: "-". */
+static void time_write(const struct terminal *t, uint64_t ns)
 {
-	bool absent = row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES);
 	char text[UNITS_TEXT_BYTES];
 
-	fprintf(t->file, " %9s", absent ? "-" : units_format_ns((int64_t)ns, text));
+	fprintf(t->file, " %9s", ns ? units_format_ns((int64_t)ns, text) : "-");
+}
+
+/* Of threads and processes how long they worked and waited for work, else percentiles. */
+static void times_write(const struct terminal *t, const struct row *row, bool all)
+{
+	bool lives = row->absent & ROW_OF_LIVES;
+	bool absent = !lives && row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES);
+
+	time_write(t, absent ? 0 : lives ? row_work_ns(row) : row->p99_ns);
+	if (all)
+		time_write(t, absent  ? 0
+			      : lives ? (uint64_t)row->time.ns[SPLIT_idle]
+				      : row->max_ns);
 }
 
 static void row_write_text(const struct terminal *t, const struct row *row, const struct layout *l)
@@ -76,9 +89,7 @@ static void row_write_text(const struct terminal *t, const struct row *row, cons
 	terminal_name(t, label, l->label);
 	fprintf(t->file, " %5.1f%%", l->range_ns ? 100.0 * (double)cpu / (double)l->range_ns : 0.0);
 	fprintf(t->file, " %8" PRIu64, row->count);
-	rank_write(t, row, row->p99_ns);
-	if (l->max)
-		rank_write(t, row, row->max_ns);
+	times_write(t, row, l->max);
 	fputs("  ", t->file);
 	bar_write(t, &work, l->bar);
 	putc(' ', t->file);
@@ -89,13 +100,15 @@ static void row_write_text(const struct terminal *t, const struct row *row, cons
 static void part_write_text(const struct terminal *t, const struct live_part *part, size_t most,
 			    const struct layout *l)
 {
+	bool lives = part->rows_count && part->rows[0].absent & ROW_OF_LIVES;
 	char head[64];
 
 	snprintf(head, sizeof(head), "%s, by %s", part->by, part->sort);
 	terminal_cell(t, head, l->label);
-	fprintf(t->file, " %6s %8s %9s", "cpu", "count", "p99");
+	fprintf(t->file, " %6s %8s %9s", "cpu", lives ? "threads" : "count",
+		lives ? "work" : "p99");
 	if (l->max)
-		fprintf(t->file, " %9s", "max");
+		fprintf(t->file, " %9s", lives ? "idle" : "max");
 	fputs("  waits for\n", t->file);
 	for (size_t i = 0; i < most; i++)
 		row_write_text(t, &part->rows[i], l);
@@ -119,7 +132,7 @@ static void title_write(const struct terminal *t, const struct live *top, const 
 			  units_format_ns((int64_t)(top->to_ns - top->from_ns), text));
 	columns += fprintf(t->file, "  lost %" PRIu64, lost_total(&top->source.lost));
 	if (!l->max)
-		columns += fprintf(t->file, "  no max in %d columns", t->width);
+		columns += fprintf(t->file, "  no max or idle in %d columns", t->width);
 	if (top->source.cpu_ns && (top->source.cost.measured || top->source.cost.processes_ns)) {
 		cost_text(&top->source.cost, top->source.cpu_ns, cost);
 		if (!t->cut || columns + 9 + (int)strlen(cost) <= t->width)
