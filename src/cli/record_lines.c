@@ -18,7 +18,10 @@ static const char *scope_text(const struct record_options *o, const struct opera
 		return "the chosen processes and cgroups";
 	if (o->cgroups.count)
 		return o->cgroups.count == 1 ? "the cgroup" : "the chosen cgroups";
-	return o->pids.count == 1 ? "the process" : "the chosen processes";
+	if (o->no_children)
+		return o->pids.count == 1 ? "the process" : "the chosen processes";
+	return o->pids.count == 1 ? "the process and its children"
+				  : "the chosen processes and their children";
 }
 
 static void end_print(FILE *file, const struct record_options *o, const struct operands *operands)

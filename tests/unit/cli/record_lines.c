@@ -52,7 +52,10 @@ TEST(calls)
 	CHECK_STR(begins("--detail calls"),
 		  "fathom: recording calls of the whole host; Ctrl-C ends "
 		  "it; --detail waits costs less\n");
-	CHECK_STR(begins("-p 1"), "fathom: recording calls of the process; Ctrl-C ends it\n");
+	CHECK_STR(begins("-p 1"),
+		  "fathom: recording calls of the process and its children; Ctrl-C ends it\n");
+	CHECK_STR(begins("-p 1 --no-children"),
+		  "fathom: recording calls of the process; Ctrl-C ends it\n");
 	CHECK_STR(begins("--cgroup a --cgroup b"),
 		  "fathom: recording calls of the chosen cgroups; Ctrl-C ends it\n");
 	CHECK_STR(begins("--syscalls read"),
