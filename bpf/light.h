@@ -9,10 +9,6 @@
 
 #include "bpf/context.h"
 
-struct light {
-	u64 id, maker; /* 0: none */
-};
-
 /*
  * Whether the running thread may run a light thread. What its state says of its location is that of
  * the last reading of its context.
@@ -23,26 +19,29 @@ static __always_inline bool light_may_run(const struct thread_state *state)
 }
 
 /*
- * Leaves `out` as it is if none runs. A new thread runs none as long as it has the thread pointer
- * of its creator. Not static, so that the verifier looks at it once.
+ * Whether the running thread runs a light thread; then light_id and light_maker of its state are
+ * its. Numbers are not used again, so the maker is read once. A new thread runs none as long as it
+ * has the thread pointer of its creator. Not static, so that the verifier looks at it once.
  */
-__weak __noinline int light_read(struct thread_state *state, struct light *out)
+__weak __noinline int light_read(struct thread_state *state)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u64 tp = task->thread.fsbase, runs = 0;
-	u16 maker;
+	u64 tp = task->thread.fsbase, runs = 0, id = 0, maker = 0;
 
-	if (!state || !out || !state->location.light.id || state->creator_tp == tp ||
-	    task_is_kernels(task))
+	if (!state || !state->location.light.id || state->creator_tp == tp || task_is_kernels(task))
 		return 0;
 	bpf_probe_read_user(&runs, sizeof(runs), (void *)(tp + state->location.light.at));
 	if (!runs)
 		return 0;
-	bpf_probe_read_user(&out->id, sizeof(out->id), (void *)(runs + state->location.light.id));
-	maker = state->location.light.maker;
-	if (maker && out->id)
-		bpf_probe_read_user(&out->maker, sizeof(out->maker), (void *)(runs + maker));
-	return 0;
+	bpf_probe_read_user(&id, sizeof(id), (void *)(runs + state->location.light.id));
+	if (!id || id == state->light_id)
+		return id != 0;
+	if (state->location.light.maker)
+		bpf_probe_read_user(&maker, sizeof(maker),
+				    (void *)(runs + state->location.light.maker));
+	state->light_id = id;
+	state->light_maker = maker;
+	return 1;
 }
 
 #endif

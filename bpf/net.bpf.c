@@ -73,15 +73,15 @@ static __always_inline bool bytes_begin(struct bytes_out *out, struct ring_place
 					struct thread_state *state, struct task_struct *task)
 {
 	struct record_bytes *r = &out->r;
-	struct light light = {};
 	u32 n = 1;
 
-	if (light_may_run(state))
-		light_read(state, &light);
-	if (context_is_set(&state->ctx) || light.id) {
+	if (context_is_set(&state->ctx)) {
 		r->ctx = state->ctx;
-		r->light = light.id;
-		r->light_maker = light.maker;
+		n = 2;
+	}
+	if (light_may_run(state) && light_read(state)) {
+		r->light = state->light_id;
+		r->light_maker = state->light_maker;
 		n = 2;
 	}
 	if (ring_reserve(place, n, RECORD_bytes))

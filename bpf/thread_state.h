@@ -97,6 +97,7 @@ struct thread_state {
 	u64 bytes_end_ns; /* of its last call on a Unix socket; 0: none was seen */
 	u64 exit_ns;	  /* when its exit began; 0: it has not */
 	u64 entered_ns;	  /* when it came into scope during its life; 0: from its begin on */
+	u64 light_id, light_maker; /* the light thread that was read last: bpf/light.h; 0: none */
 };
 
 #endif
