@@ -2,10 +2,11 @@
 /*
  * Two threads wake each other, each on a word of its own, and one of them now and then sleeps on a
  * third word until a time-out. Prints for each of the first two words its address, the tids of who
- * sleeps there and of who wakes, and how many sleepers the calls woke; then the third address.
+ * sleeps there and of who wakes, and how often; then the third address.
  */
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TURNS 300
+#define TURNS 200
 #define TIME_OUTS 5
 
 static struct side {
@@ -29,16 +30,15 @@ static long futex(_Atomic uint32_t *word, int operation, uint32_t value, struct 
 
 static void turn_await(struct side *own)
 {
-	while (atomic_load(&own->word) == 0)
-		futex(&own->word, FUTEX_WAIT, 0, NULL);
-	atomic_store(&own->word, 0);
+	while (futex(&own->word, FUTEX_WAIT, 0, NULL))
+		;
 }
 
+/* Waits until the other one sleeps. */
 static void turn_give(struct side *other)
 {
-	atomic_store(&other->word, 1);
-	if (futex(&other->word, FUTEX_WAKE, 1, NULL) == 1)
-		other->woken++;
+	while (futex(&other->word, FUTEX_WAKE, 1, NULL) != 1)
+		sched_yield();
 }
 
 static void *side_run(void *arg)
@@ -53,7 +53,10 @@ static void *side_run(void *arg)
 
 			futex(&nobodys, FUTEX_WAIT, 0, &soon);
 		}
+		if (own == &sides[1] && i == TURNS - 1)
+			break;
 		turn_give(other);
+		other->woken++;
 	}
 	return NULL;
 }
@@ -65,8 +68,7 @@ int main(void)
 	for (int i = 0; i < 2; i++)
 		if (pthread_create(&threads[i], NULL, side_run, &sides[i]))
 			return 1;
-	atomic_store(&sides[0].word, 1);
-	futex(&sides[0].word, FUTEX_WAKE, 1, NULL);
+	turn_give(&sides[0]);
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < 2; i++)
