@@ -90,7 +90,7 @@ static void syscall_keep(struct partial *p, const struct life *l, const struct l
 				  .record = v->syscall};
 	struct kspan k;
 
-	if (__builtin_expect(v->plain && !p->options.only, 1)) {
+	if (__builtin_expect(v->plain && !p->options.only && !p->options.meters, 1)) {
 		partial_failed(p, kspans_add_call(&p->kspans, &call));
 		return;
 	}

@@ -25,6 +25,8 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 		err = partial_tell_losses(left, before, l->losses_before, UINT64_MAX);
 		before->losses_seen = l->losses_seen;
 		before->told += l->told;
+		if (left->options.meters && !before->meter)
+			before->meter = l->meter;
 		err = err ? err : life_join(before, l, &left->sink);
 		free(l);
 		l = before;

@@ -78,6 +78,11 @@ struct partial_options {
 	 * span belongs whole to the range in which it ends.
 	 */
 	u64 from_ns, to_ns;
+	/*
+	 * Not NULL: measures these threads, and keeps only what they did in the kernel then, with
+	 * `spans` and without `only`; borrowed (map/meters.h).
+	 */
+	struct meters *meters;
 };
 
 struct partial {

@@ -8,6 +8,7 @@
 #include "map/kernel/blocks.h"
 #include "map/kernel/urings.h"
 #include "map/losses.h"
+#include "map/meters.h"
 
 static void life_place(struct partial *p, struct life *l)
 {
@@ -75,7 +76,10 @@ static int feed(struct partial *p, u32 tid, enum life_event event, const struct 
 		return err;
 	partial_told(p, l);
 	err = tell_missed(p, l, r->time_ns);
-	return err ? err : life_feed(l, event, r, &p->sink);
+	err = err ? err : life_feed(l, event, r, &p->sink);
+	if (p->options.meters)
+		meters_attach(p->options.meters, l);
+	return err;
 }
 
 static int switch_apply(struct partial *p, const struct record_head *r)
@@ -111,6 +115,8 @@ static int fork_apply(struct partial *p, const struct record_head *r)
 		life_init_born(l, r->tid, r->pid, r->time_ns, f->start_ns);
 		partial_told(p, l);
 		life_place(p, l);
+		if (p->options.meters)
+			meters_attach(p->options.meters, l);
 	}
 	return err ? err : facts_add(&p->facts, r);
 }
@@ -126,6 +132,8 @@ static int enter_apply(struct partial *p, const struct record_head *r, u64 start
 	if (l) {
 		life_init_entered(l, r->tid, r->pid, r->time_ns, start_ns);
 		life_place(p, l);
+		if (p->options.meters)
+			meters_attach(p->options.meters, l);
 	}
 	return err;
 }

@@ -165,10 +165,13 @@ static void settle(struct life *l, enum life_event event, const struct record_he
 						.owned = ignore_share,
 						.sighted = ignore_share};
 	struct life_wake wake = l->state.wake;
+	struct meter *meter = l->meter;
 	u8 calls = l->state.calls;
 
 	l->state = (struct life_state){.place = LIFE_ON_CPU, .wake = wake, .calls = calls};
+	l->meter = NULL;
 	life_apply(l, event, r, &nobody);
+	l->meter = meter;
 	l->settled = true;
 	l->total = (struct split){0};
 	l->active = (struct life_ledger){0};
@@ -307,6 +310,7 @@ void life_init_left_of(struct life *left, const struct life *l)
 	life_init(left, l->left_tid);
 	left->pid = l->pid;
 	left->severed = l->severed;
+	left->meter = l->meter;
 	left->clip_from_ns = l->clip_from_ns;
 	left->clip_to_ns = l->clip_to_ns;
 	left->first_ns = l->first_ns;

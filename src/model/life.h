@@ -40,6 +40,7 @@
 #include <stddef.h>
 
 #include "model/cause.h"
+#include "model/meter.h"
 #include "model/work.h"
 #include "record/record.h"
 #include "span/split.h"
@@ -281,6 +282,7 @@ struct life {
 	u8 *head;	/* the kept records; owned */
 	size_t head_bytes, head_space;
 	struct life_state state;
+	struct meter *meter; /* of the caller, which lives as long; NULL: none */
 	struct split total;
 	struct life_ledger active, seen;
 	struct life_idle idle;

@@ -31,6 +31,8 @@ static inline void life_spend(struct life *l, enum split_part part, u64 from_ns,
 	if (from_ns >= to_ns)
 		return;
 	ns = (s64)(to_ns - from_ns);
+	if (__builtin_expect(l->meter != NULL, 0))
+		meter_spend(l->meter, part, from_ns, to_ns);
 	l->total.ns[part] += ns;
 	l->seen.open.ns[part] += ns;
 	if (__builtin_expect(exec_ns && exec_ns < to_ns, 0))

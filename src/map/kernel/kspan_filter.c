@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map/meters.h"
 #include "map/partial.h"
 
 /*
@@ -168,6 +169,8 @@ int kspan_keep(struct partial *p, const struct kspan *k)
 	bool wanted = partial_wants(p, &k->ctx, k->pid, k->tid);
 	int err = 0;
 
+	if (p->options.meters)
+		return meters_want(p->options.meters, k) ? kspans_add(&p->kspans, k) : 0;
 	/* a request to a disk belongs to the call that submitted it */
 	if (k->kind == KSPAN_BLOCK)
 		wanted = p->options.spans;
