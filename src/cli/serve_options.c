@@ -7,19 +7,24 @@
 
 #include "serve/access.h"
 #include "serve/entry.h"
+#include "wire/otlp.h"
 
 /* A word before "=", and what follows it. */
 static const struct limit {
 	const char *name;
 	size_t offset;
-	uint64_t most;
+	uint64_t least, most;
 	int (*parse)(void *field, const char *text, struct error *e);
 } limit_table[] = {
-	{"body", offsetof(struct receive_limits, body_bytes), BODY_BYTES_MAX, option_size},
-	{"pending", offsetof(struct receive_limits, pending_bytes), (uint64_t)1 << 40, option_size},
-	{"time", offsetof(struct receive_limits, request_ns), 3600 * (uint64_t)1000000000,
+	{"body", offsetof(struct receive_limits, body_bytes), 0, BODY_BYTES_MAX, option_size},
+	{"pending", offsetof(struct receive_limits, pending_bytes), 0, (uint64_t)1 << 40,
+	 option_size},
+	{"time", offsetof(struct receive_limits, request_ns), 0, 3600 * (uint64_t)1000000000,
 	 option_duration},
-	{"connections", offsetof(struct receive_limits, connections), 100000, option_count},
+	{"connections", offsetof(struct receive_limits, connections), 0, 100000, option_count},
+	{"depth", offsetof(struct receive_limits, depth), 1, OTLP_DEPTH, option_count},
+	{"attributes", offsetof(struct receive_limits, attributes), OTLP_ATTRIBUTES_MIN,
+	 OTLP_ATTRIBUTES_MAX, option_count},
 };
 #define LIMITS (sizeof(limit_table) / sizeof(*limit_table))
 
@@ -41,12 +46,15 @@ static int limit_parse(struct receive_limits *limits, const char *part, size_t b
 		err = limit->parse(field, text, e);
 		if (!err && *field > limit->most)
 			err = error_say(e, EINVAL, "is too large");
+		if (!err && *field < limit->least)
+			err = error_say(e, EINVAL, "is too small");
 		return err ? error_say(e, err, "has a limit '%s' that %s", limit->name, e->text)
 			   : 0;
 	}
 	return error_say(
 		e, EINVAL,
-		"is no list of limits: write body=8M,pending=64M,time=10s,connections=100");
+		"is no list of limits: write body=8M,pending=64M,time=10s,connections=100,depth=16,"
+		"attributes=256");
 }
 
 int option_receive_limits(void *field, const char *text, struct error *e)

@@ -67,7 +67,8 @@ int option_receive_limits(void *field, const char *text, struct error *e);
 	{"allow-host", 0, "NAMES", "of this host, which requests may have in Host", NULL,          \
 	 SERVE_OPTION_AT(offset, allow_hosts), option_names},                                      \
 	{"limits", 0, "LIST", "of requests that bring spans: body=16M,pending=128M,\n"             \
-	 "time=30s,connections=512", NULL, SERVE_OPTION_AT(offset, limits), option_receive_limits},\
+	 "time=30s,connections=512,depth=32,attributes=1024", NULL,                                 \
+	 SERVE_OPTION_AT(offset, limits), option_receive_limits},                                  \
 	{"ui-zipkin", 0, "DIR", "has the built files of Zipkin's page", NULL,                      \
 	 SERVE_OPTION_AT(offset, ui_zipkin), option_text},                                         \
 	{"ui-jaeger", 0, "DIR", "has the built files of Jaeger's page", NULL,                      \

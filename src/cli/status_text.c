@@ -5,11 +5,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json_reader.h"
 #include "base/units.h"
 
 #define DEPTH 8
 #define PROCESSES_MAX 8
+#define SENDERS_MAX 16
 #define TEXT_BYTES 256
 
 struct process {
@@ -17,9 +19,22 @@ struct process {
 	uint64_t pid, starts, cpu_ns, memory_bytes;
 };
 
+struct sender {
+	char address[64], program[32], language[32], service[128];
+	uint64_t pid, services, spans, spans_rejected, requests_refused, last_unix_ns;
+	double spans_per_s;
+};
+
+/* Received spans, by how their threads are known, or why not. */
+struct joins {
+	uint64_t context, thread, process, connection, ambiguous, no_chunk, no_thread, no_pid,
+		other_host, left_out;
+};
+
 struct counts {
 	uint64_t chunks, bytes, lost, spans, damaged, refused, late, given_up, behind_ns,
-		behind_bytes, programs_missed, kernel_spans, kernel_left_out;
+		behind_bytes, programs_missed, kernel_spans, kernel_left_out, raises, raises_ended,
+		raises_refused, raised_pid, unlisted;
 };
 
 struct status {
@@ -31,6 +46,10 @@ struct status {
 	size_t processes_count;
 	char store_state[32];
 	struct counts capture, map, received, store;
+	struct joins joins;
+	struct sender senders[SENDERS_MAX];
+	size_t senders_count;
+	uint64_t senders_all;
 };
 
 /* A member of an object: where its value goes. */
@@ -112,12 +131,88 @@ static void counts_read(struct json_reader *r, struct status *s, struct counts *
 					 {"programs_missed", &c->programs_missed, 0},
 					 {"kernel_spans", &c->kernel_spans, 0},
 					 {"kernel_left_out", &c->kernel_left_out, 0},
+					 {"unlisted_spans", &c->unlisted, 0},
+					 {"raises", &c->raises, 0},
+					 {"raises_ended", &c->raises_ended, 0},
+					 {"raises_refused", &c->raises_refused, 0},
+					 {"raised_pid", &c->raised_pid, 0},
 					 {"error", s->error, sizeof(s->error)},
 					 {"log_error", s->log_error, sizeof(s->log_error)},
 					 {"state", s->store_state, sizeof(s->store_state)},
 					 {0}};
 
 	object_read(r, members);
+}
+
+static void joins_read(struct json_reader *r, struct joins *j)
+{
+	const struct member members[] = {{"context", &j->context, 0},
+					 {"thread", &j->thread, 0},
+					 {"process", &j->process, 0},
+					 {"connection", &j->connection, 0},
+					 {"ambiguous", &j->ambiguous, 0},
+					 {"no_chunk", &j->no_chunk, 0},
+					 {"no_thread", &j->no_thread, 0},
+					 {"no_pid", &j->no_pid, 0},
+					 {"other_host", &j->other_host, 0},
+					 {"left_out", &j->left_out, 0},
+					 {0}};
+
+	object_read(r, members);
+}
+
+/* The first service, and how many there are. */
+static void services_read(struct json_reader *r, struct sender *sender)
+{
+	struct json_text text;
+
+	json_array_enter(r);
+	while (json_item_next(r)) {
+		json_string_read(r, &text);
+		if (!r->wrong && !sender->services++ && text.bytes < sizeof(sender->service))
+			sender->service[json_text_decode(text, sender->service)] = '\0';
+	}
+}
+
+static void sender_read(struct json_reader *r, struct sender *sender)
+{
+	const struct member members[] = {{"address", sender->address, sizeof(sender->address)},
+					 {"program", sender->program, sizeof(sender->program)},
+					 {"language", sender->language, sizeof(sender->language)},
+					 {"pid", &sender->pid, 0},
+					 {"spans", &sender->spans, 0},
+					 {"spans_rejected", &sender->spans_rejected, 0},
+					 {"requests_refused", &sender->requests_refused, 0},
+					 {"last_unix_ns", &sender->last_unix_ns, 0},
+					 {"spans_per_s", &sender->spans_per_s, 1},
+					 {0}};
+	struct json_text key;
+
+	json_object_enter(r);
+	while (json_key_next(r, &key)) {
+		const struct member *m = members;
+
+		while (m->key && !json_text_is(key, m->key))
+			m++;
+		if (m->key)
+			member_read(r, m);
+		else if (json_text_is(key, "services"))
+			services_read(r, sender);
+		else
+			json_skip(r);
+	}
+}
+
+static void senders_read(struct json_reader *r, struct status *s)
+{
+	json_array_enter(r);
+	while (json_item_next(r)) {
+		struct sender sender = {0};
+
+		sender_read(r, &sender);
+		if (s->senders_count < SENDERS_MAX)
+			s->senders[s->senders_count++] = sender;
+	}
 }
 
 static void addresses_read(struct json_reader *r, struct status *s)
@@ -152,6 +247,10 @@ static bool part_read(struct json_reader *r, struct json_text key, struct status
 		processes_read(r, s);
 	else if (json_text_is(key, "addresses"))
 		addresses_read(r, s);
+	else if (json_text_is(key, "join"))
+		joins_read(r, &s->joins);
+	else if (json_text_is(key, "senders"))
+		senders_read(r, s);
 	else
 		return false;
 	return true;
@@ -159,10 +258,13 @@ static bool part_read(struct json_reader *r, struct json_text key, struct status
 
 static int status_read(struct status *s, const void *document, size_t bytes)
 {
-	const struct member members[] = {
-		{"state", s->state, sizeof(s->state)}, {"dir", s->dir, sizeof(s->dir)},
-		{"user", s->user, sizeof(s->user)},    {"running_ns", &s->running_ns, 0},
-		{"spans_per_s", &s->spans_per_s, 1},   {0}};
+	const struct member members[] = {{"state", s->state, sizeof(s->state)},
+					 {"dir", s->dir, sizeof(s->dir)},
+					 {"user", s->user, sizeof(s->user)},
+					 {"running_ns", &s->running_ns, 0},
+					 {"spans_per_s", &s->spans_per_s, 1},
+					 {"senders_count", &s->senders_all, 0},
+					 {0}};
 	struct json_reader r;
 	struct json_text key;
 
@@ -200,6 +302,72 @@ static void processes_print(FILE *file, const struct status *s)
 	}
 }
 
+static void joins_print(FILE *file, const struct joins *j)
+{
+	const struct {
+		const char *text;
+		uint64_t count;
+	} why[] = {{"ambiguous", j->ambiguous},	  {"no pid", j->no_pid},
+		   {"other host", j->other_host}, {"no chunk", j->no_chunk},
+		   {"no thread", j->no_thread},	  {"left out", j->left_out}};
+	uint64_t known = j->context + j->thread + j->process + j->connection, all = known;
+
+	for (size_t i = 0; i < sizeof(why) / sizeof(*why); i++)
+		all += why[i].count;
+	if (!all)
+		return;
+	fprintf(file, "joined     %" PRIu64 " of %" PRIu64 " received spans with their threads",
+		known, all);
+	for (size_t i = 0; i < sizeof(why) / sizeof(*why); i++) {
+		if (why[i].count)
+			fprintf(file, "; %s: %" PRIu64, why[i].text, why[i].count);
+	}
+	fputc('\n', file);
+}
+
+static void raises_print(FILE *file, const struct counts *c)
+{
+	if (!c->raises && !c->raises_refused)
+		return;
+	fprintf(file,
+		"           calls of processes that got slow: recorded %" PRIu64 " times, %" PRIu64
+		" ended early by the budget, %" PRIu64 " refused",
+		c->raises, c->raises_ended, c->raises_refused);
+	if (c->raised_pid)
+		fprintf(file, "; now those of pid %" PRIu64, c->raised_pid);
+	fputc('\n', file);
+}
+
+static void sender_print(FILE *file, const struct sender *s)
+{
+	char who[128], ago[UNITS_TEXT_BYTES];
+	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
+
+	if (s->pid)
+		snprintf(who, sizeof(who), "%s (pid %" PRIu64 ")", s->program, s->pid);
+	else
+		snprintf(who, sizeof(who), "%s", s->address);
+	fprintf(file, "  %-26s %-20s %-8s %10" PRIu64 " spans %8.1f/s  %s ago", who,
+		*s->service ? s->service : "-", *s->language ? s->language : "-", s->spans,
+		s->spans_per_s,
+		units_format_ns(s->last_unix_ns < now_ns ? (int64_t)(now_ns - s->last_unix_ns) : 0,
+				ago));
+	if (s->services > 1)
+		fprintf(file, ", %" PRIu64 " services or more", s->services);
+	if (s->requests_refused || s->spans_rejected)
+		fprintf(file, ", %" PRIu64 " requests refused, %" PRIu64 " spans rejected",
+			s->requests_refused, s->spans_rejected);
+	fputc('\n', file);
+}
+
+static void senders_print(FILE *file, const struct status *s)
+{
+	if (s->senders_count)
+		fprintf(file, "senders    %" PRIu64 "\n", s->senders_all);
+	for (size_t i = 0; i < s->senders_count; i++)
+		sender_print(file, &s->senders[i]);
+}
+
 static void stages_print(FILE *file, const struct status *s)
 {
 	char one[UNITS_TEXT_BYTES], two[UNITS_TEXT_BYTES];
@@ -213,6 +381,7 @@ static void stages_print(FILE *file, const struct status *s)
 			"           the spans of %" PRIu64
 			" programs with libfathom could not be read: another recorder takes them\n",
 			s->capture.programs_missed);
+	raises_print(file, &s->capture);
 	fprintf(file, "mapped     %" PRIu64 " chunks, %" PRIu64 " spans; up to %s ago\n",
 		s->map.chunks, s->map.spans, units_format_ns((int64_t)s->map.behind_ns, one));
 	fprintf(file, "           %" PRIu64 " kernel spans of errors, slow spans and samples",
@@ -231,13 +400,20 @@ static void stages_print(FILE *file, const struct status *s)
 	}
 	fprintf(file, "received   %" PRIu64 " spans; with those of map %.1f a second\n",
 		s->received.spans, s->spans_per_s);
+	joins_print(file, &s->joins);
 	fprintf(file, "stored     %" PRIu64 " spans, %s; %s of the log are not stored yet\n",
 		s->store.spans, units_format_bytes(s->store.bytes, one),
 		units_format_bytes(s->store.behind_bytes, two));
+	if (s->store.unlisted)
+		fprintf(file,
+			"           %" PRIu64 " spans have names beyond the limits of lists and "
+			"sums, and count as 'other'\n",
+			s->store.unlisted);
 	if (*s->error)
 		fprintf(file, "           %s\n", s->error);
 	if (*s->log_error)
 		fprintf(file, "           the log failed: %s\n", s->log_error);
+	senders_print(file, s);
 }
 
 int status_text_print(FILE *file, const void *document, size_t bytes, struct error *e)

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/record_options.h"
 #include "cli/serve_options.h"
+#include "cli/slow_option.h"
 #include "up/up.h"
 
 struct up_command_options {
@@ -13,6 +14,7 @@ struct up_command_options {
 	struct option_budget budget;
 	const char *user;
 	bool no_capture;
+	struct option_slow slow;
 };
 
 #define AT(field) offsetof(struct up_command_options, field)
@@ -22,6 +24,10 @@ static const struct option up_option_table[] = {
 	 option_limits},
 	{"budget", 0, "PERCENT", "the share of the CPUs' time that recording may cost", "5%",
 	 AT(budget), option_budget},
+	{"slow", 0, "LIST",
+	 "what is slow: 200ms, shop=100ms, 'shop:GET /cart=50ms'\n(default: 1 in 100 of each "
+	 "operation)",
+	 NULL, AT(slow), option_slow},
 	{"user", 0, "NAME",
 	 "who maps and serves (default: the user fathom, if there is\none, else nobody; not root: "
 	 "who calls)",
@@ -74,6 +80,8 @@ static int up_command_run(const void *fields, const struct operands *operands, s
 				     .keep = o->keep,
 				     .budget_ppm = (uint32_t)o->budget.ppm,
 				     .user = o->user,
+				     .slow = o->slow.data,
+				     .slow_count = o->slow.count,
 				     .ready = ready_print,
 				     .arg = &told,
 				     .notice = {.tell = line_print}};
@@ -91,12 +99,14 @@ static void up_release(void *options)
 	struct up_command_options *o = options;
 
 	serve_options_release(&o->serve);
+	option_slow_free(&o->slow);
 }
 
 const struct command command_up = {
 	.name = "up",
 	.summary = "record this host, receive spans, keep them, and answer queries",
-	.usage = SERVE_USAGE " [--keep LIMITS] [--budget PERCENT] [--user NAME] [--no-capture]",
+	.usage = SERVE_USAGE
+	" [--keep LIMITS] [--budget PERCENT] [--slow LIST] [--user NAME] [--no-capture]",
 	.description =
 		"Does in one what 'fathom record' and 'fathom serve' do, and puts the spans of "
 		"programs\n"

@@ -579,6 +579,24 @@ void recorder_counts(struct recorder *r, struct recorder_counts *out)
 	out->end_ns = r->end_ns;
 }
 
+int recorder_raise(struct recorder *r, pid_t pid, u64 for_ns, struct error *e)
+{
+	char scope[16];
+	const struct detail_request request = {.calls = true, .scope = scope, .for_ns = for_ns};
+	const struct detail *d = &r->detail;
+
+	if (d->asked || d->paused || d->most < d->own || (d->bytes && !d->most_bytes))
+		return error_say(e, EBUSY, "the level of detail was lowered, or somebody chose it");
+	snprintf(scope, sizeof(scope), "%d", (int)pid);
+	return detail_ask(&r->detail, &request, host_clock_now_ns(), e);
+}
+
+void recorder_raise_end(struct recorder *r)
+{
+	if (r->detail.asked)
+		r->detail.asked_until_ns = 0;
+}
+
 void recorder_costs(const struct recorder *r, struct costs_sum *out)
 {
 	costs_sum(&r->costs, out);

@@ -128,6 +128,15 @@ struct recorder_counts {
 /* Fills the counts of the recording; they are final after recorder_finish(). */
 void recorder_counts(struct recorder *r, struct recorder_counts *out);
 
+/*
+ * Records the calls of a process, and of what it starts, for a time, as `fathom detail` does.
+ * -EBUSY: somebody asked for a level, or the budget has lowered it; or another negative errno.
+ */
+int recorder_raise(struct recorder *r, pid_t pid, u64 for_ns, struct error *e);
+
+/* Ends that before its time. */
+void recorder_raise_end(struct recorder *r);
+
 /* What the recording has cost; final after recorder_finish(). */
 void recorder_costs(const struct recorder *r, struct costs_sum *out);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "serve/answer.h"
@@ -68,11 +69,20 @@ int trace_find(struct query *q, struct trace_id id, struct received_batch *out)
 {
 	const struct store_ids ids = {&id, 1, 1};
 	const char *kernel = query_value(q, "kernel");
+	const struct serve_more *more = q->source->more;
 	int err = traces_joined(q, &ids, out);
 
-	if (!err && (!kernel || strcmp(kernel, "0") != 0))
-		err = store_find_kernel(q->source->store, &ids, q->pool, out, q->e);
-	return err ? err : out->count ? 0 : -ENOENT;
+	q->kernel = "none";
+	if (err || !out->count || (kernel && strcmp(kernel, "0") == 0))
+		return err ? err : out->count ? 0 : -ENOENT;
+	q->kernel = "all";
+	if (kernel && strcmp(kernel, "all") == 0 && more && more->kernel) {
+		err = more->kernel(more->arg, out, q->pool, q->e);
+		if (!err || err == -ENOMEM)
+			return err;
+	}
+	q->kernel = "stored"; /* or the chunks are gone */
+	return store_find_kernel(q->source->store, &ids, q->pool, out, q->e);
 }
 
 /* Whether a path is that of a route; `word` gets what "*" stands for, which may have slashes. */
@@ -111,12 +121,12 @@ static const struct route *route_find(const struct route_set *routes, const char
 
 static enum MHD_Result query_answer(const struct api_source *source,
 				    struct MHD_Connection *connection, const struct route *route,
-				    const char *word)
+				    const char *word, const char *method)
 {
 	struct pool pool = {.limit_bytes = ANSWER_BYTES_MAX, .quota = source->spans};
 	struct bytes body = {0};
 	struct error e = {0};
-	struct query q = {connection, source, word, &pool, &body, NULL, &e, NULL};
+	struct query q = {connection, source, word, method, &pool, &body, NULL, &e, NULL, NULL};
 	int status = route->answer(&q);
 
 	pool_free(&pool);
@@ -142,6 +152,19 @@ static bool is_read(const char *method)
 	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 }
 
+/* All others only answer. */
+static bool may_change(const struct route *route)
+{
+	return strcmp(route->path, "/api/v1/pins") == 0;
+}
+
+static bool type_is_json(const char *type)
+{
+	size_t n = strlen("application/json");
+
+	return type && strncasecmp(type, "application/json", n) == 0 && strchr("; \t", type[n]);
+}
+
 enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connection *connection,
 			      const char *url, const char *method)
 {
@@ -165,10 +188,14 @@ enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connect
 				   routes->source.pageless && strcmp(url, "/") == 0
 					   ? routes->source.pageless
 					   : "there is no such path");
-	if (!is_read(method))
+	if (!is_read(method) && !may_change(route))
 		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				   "only GET is answered here");
-	return query_answer(&routes->source, connection, route, word);
+	/* no form of a page has this type */
+	if (!is_read(method) && !type_is_json(request_header(connection, "Content-Type")))
+		return answer_text(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+				   "what changes something has Content-Type: application/json");
+	return query_answer(&routes->source, connection, route, word, method);
 }
 
 static enum MHD_Result query_take(void *arg, struct MHD_Connection *connection, const char *url,

@@ -23,6 +23,7 @@ struct api_source {
 	struct counts *counts;
 	struct tally *tally;
 	struct live *live;
+	struct senders *senders;
 	const struct serve_more *more; /* NULL, or what the status shows besides */
 	const struct access *access;   /* who may ask */
 	const struct page *page;       /* a page at this address; NULL: none */

@@ -106,6 +106,7 @@ static void entry_append(struct delivery *d)
 	}
 	pthread_mutex_lock(&inbox->appending);
 	err = entry_encode(&inbox->entry, d->intake->kind, body->data, body->count);
+	entry_connection_set(&inbox->entry, d->connection);
 	part = (struct log_part){inbox->entry.data, inbox->entry.count};
 	err = err ? err : log_append(inbox->to.log, &part, 1, &d->end);
 	pthread_mutex_unlock(&inbox->appending);
@@ -131,6 +132,8 @@ void delivery_finish(struct delivery *d)
 				"the request has more than 131072 spans");
 	if (!d->status && d->spans.spans > d->spans.rejected)
 		entry_append(d);
+	if (d->end)
+		senders_hold(d->inbox->to.senders, d->connection);
 	delivery_drop(d);
 }
 
@@ -143,7 +146,12 @@ void delivery_synced(struct delivery *d, int err)
 void delivery_answer(struct delivery *d, struct bytes *body)
 {
 	struct counts *counts = d->inbox->to.counts;
+	const struct sender_request request = {
+		.is_refused = d->status,
+		.spans = d->status ? 0 : d->spans.spans - d->spans.rejected,
+		.rejected = d->status ? 0 : d->spans.rejected};
 
+	senders_request(d->inbox->to.senders, d->connection, &request);
 	if (d->status) {
 		d->intake->refused(body, d->code, d->why);
 		atomic_fetch_add(&counts->requests_refused, 1);

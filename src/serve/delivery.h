@@ -16,6 +16,7 @@
 #include "serve/counts.h"
 #include "serve/intake.h"
 #include "serve/loader.h"
+#include "serve/senders.h"
 #include "serve/serve.h"
 
 /* The time of a request in seconds, at least one. */
@@ -33,6 +34,7 @@ struct destination {
 	struct counts *counts;
 	const struct access *access; /* who may send */
 	const struct receive_limits *limits;
+	struct senders *senders;      /* NULL: nobody is told who sends */
 	atomic_size_t *pending_bytes; /* memory that all requests under way use now */
 };
 
@@ -52,7 +54,8 @@ struct delivery {
 	struct body body;
 	size_t counted; /* of the memory that it takes, in pending_bytes */
 	struct intake_counts spans;
-	uint64_t end; /* of its entry in the log; 0: it has none */
+	uint16_t connection; /* its number (serve/senders.h); 0: not known */
+	uint64_t end;	     /* of its entry in the log; 0: it has none */
 	/* 0, or the HTTP status of a request that is refused; what it still brings is passed over
 	 */
 	unsigned int status;

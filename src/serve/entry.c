@@ -8,6 +8,7 @@
 #include "base/clock.h"
 
 #define HEAD_BYTES 16
+#define CONNECTION_AT 2
 #define COMPRESSION_ZSTD 1
 #define LEVEL 1
 
@@ -45,6 +46,23 @@ int entry_encode(struct bytes *out, enum entry_kind kind, const void *body, size
 		return -ENOMEM;
 	out->count += packed;
 	return 0;
+}
+
+void entry_connection_set(struct bytes *entry, uint16_t connection)
+{
+	if (entry->count < HEAD_BYTES)
+		return;
+	entry->data[CONNECTION_AT] = (unsigned char)connection;
+	entry->data[CONNECTION_AT + 1] = (unsigned char)(connection >> 8);
+}
+
+uint16_t entry_connection(const void *entry, size_t bytes)
+{
+	const unsigned char *at = entry;
+
+	if (bytes < HEAD_BYTES)
+		return 0;
+	return (uint16_t)(at[CONNECTION_AT] | at[CONNECTION_AT + 1] << 8);
 }
 
 int entry_decode(const void *entry, size_t bytes, enum entry_kind *kind, struct bytes *body)

@@ -263,6 +263,7 @@ static void call_open(struct grpc_call *call)
 
 	call->is_open = true;
 	delivery_begin(d, &call->server->inbox, protocol_otlp.intakes, false);
+	d->connection = senders_connection(call->server->inbox.to.senders, call->connection->fd);
 	if (!call->is_local || call->is_foreign)
 		delivery_refuse(d, MHD_HTTP_FORBIDDEN, CODE_PERMISSION_DENIED, ACCESS_FOREIGN);
 	else if (call->connection->needs_token && !call->has_token)

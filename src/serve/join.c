@@ -70,6 +70,16 @@ static bool goes_over(const struct attribute *a)
 	return strncmp(a->key, "fathom.", 7) == 0;
 }
 
+/* Whether anything is told of its time. One that could not be joined says only why. */
+static bool has_time(const struct received_span *context)
+{
+	for (size_t i = 0; i < context->attributes.count; i++) {
+		if (strncmp(context->attributes.data[i].key, "fathom.time.", 12) == 0)
+			return true;
+	}
+	return attribute_of(context, "fathom.join") == NULL;
+}
+
 /* The time that no part tells of: what is unknown of the context, and the time around it. */
 static int64_t unknown_of(const struct received_span *span, const struct received_span *context)
 {
@@ -93,7 +103,7 @@ static int attributes_move(struct joining *j, struct received_span *span,
 	size_t count = span->attributes.count;
 	struct attribute *list = pool_alloc(j->pool, count + context->attributes.count + 2,
 					    sizeof(*list));
-	int64_t unknown = unknown_of(span, context);
+	int64_t unknown = has_time(context) ? unknown_of(span, context) : 0;
 
 	if (!list)
 		return -ENOMEM;
@@ -106,11 +116,43 @@ static int attributes_move(struct joining *j, struct received_span *span,
 	if (unknown)
 		list[count++] = (struct attribute){
 			.key = TIME_UNKNOWN, .type = VALUE_INTEGER, .integer = unknown};
-	list[count++] =
-		(struct attribute){.key = "fathom.join", .type = VALUE_STRING, .string = "context"};
+	if (!attribute_of(context, "fathom.join"))
+		list[count++] = (struct attribute){
+			.key = "fathom.join", .type = VALUE_STRING, .string = "context"};
 	span->attributes.data = list;
 	span->attributes.count = count;
 	return 0;
+}
+
+static bool is_same(const struct received_span *a, const struct received_span *b)
+{
+	return a->span_id == b->span_id && a->trace.high == b->trace.high &&
+	       a->trace.low == b->trace.low;
+}
+
+/*
+ * The received span of which the context is: of several with its ids, the two halves of a call,
+ * the one that begins when it does. NULL: there is none.
+ */
+static struct received_span *received_of(struct joining *j, const struct received_span *context)
+{
+	struct ids ids = ids_of(context);
+	struct received_span *span = bytes_map_get(&j->spans, &ids, sizeof(ids));
+
+	struct received_span *found = NULL;
+
+	if (span != &several)
+		return span;
+	for (size_t i = 0; i < j->batch->count; i++) {
+		span = &j->batch->data[i];
+		if (span == context || span->begin_ns != context->begin_ns ||
+		    span->kind != context->kind || is_context(span) || !is_same(span, context))
+			continue;
+		if (found)
+			return NULL;
+		found = span;
+	}
+	return found;
 }
 
 /* Spans keep their order, so those that the table points to are moved last. */
@@ -121,12 +163,11 @@ static int contexts_join(struct joining *j)
 	int err = 0;
 
 	for (size_t i = 0; i < batch->count && !err; i++) {
-		struct ids ids = ids_of(&batch->data[i]);
 		struct received_span *span = is_context(&batch->data[i])
-						     ? bytes_map_get(&j->spans, &ids, sizeof(ids))
+						     ? received_of(j, &batch->data[i])
 						     : NULL;
 
-		if (!span || span == &several)
+		if (!span)
 			continue;
 		err = attributes_move(j, span, &batch->data[i]);
 		batch->data[i].span_id = 0; /* it goes */

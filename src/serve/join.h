@@ -7,10 +7,11 @@
 
 /*
  * Joins spans of which map saw only the context with the received spans of the same ids: the time
- * split and the other attributes that begin with `fathom.` go over, with `fathom.join` "context",
- * and the span of the context goes. What the split lacks of the received span's duration is
- * `fathom.time.unknown_ns`, unless several threads had the span at once. One that no received span
- * has the ids of, or several have, stays. New attributes are in the pool. 0 or -ENOMEM.
+ * split and the other attributes that begin with `fathom.` go over, with `fathom.join` "context"
+ * unless it says how it was joined, and the span of the context goes. What the split lacks of the
+ * received span's duration is `fathom.time.unknown_ns`, unless several threads had the span at
+ * once. One that no received span has the ids of, or several have, stays. New attributes are in the
+ * pool. 0 or -ENOMEM.
  */
 int spans_join(struct received_batch *batch, struct pool *pool);
 

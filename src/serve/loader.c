@@ -61,6 +61,7 @@ static void appended_tell(struct loader *l)
 	for (size_t i = 0; i < WATCHES_MAX && l->options.watches[i].appended; i++)
 		l->options.watches[i].appended(l->options.watches[i].arg, &l->batch,
 					       store_fates(l->store));
+	claims_send(l->options.claims, &l->batch, store_fates(l->store));
 }
 
 static void settled_tell(struct loader *l, bool is_stored)
@@ -84,6 +85,9 @@ static int entry_store(struct loader *l, const struct log_entry *entry, struct e
 		atomic_fetch_add(&l->counts->entries_bad, 1);
 		return 0;
 	}
+	err = claims_mark(l->options.claims, entry, &l->batch, &l->pool);
+	if (err)
+		return error_set(e, err, "cannot decode what was received");
 	l->spans += l->batch.count;
 	err = store_append(l->store, &l->batch, e);
 	if (!err)

@@ -4,6 +4,7 @@
 #define SERVE_LOADER_H
 
 #include "log/log.h"
+#include "serve/claims.h"
 #include "serve/counts.h"
 #include "serve/watch.h"
 #include "store/store.h"
@@ -18,6 +19,7 @@ struct loader_options {
 	struct counts *counts;
 	uint64_t min_free_bytes;	/* of the disk; with less, the counts say that it is full */
 	void (*warn)(const char *text); /* tells a new failure, in the loader's thread; or NULL */
+	struct claims *claims;		/* NULL: nobody joins spans with threads */
 	struct span_watch watches[WATCHES_MAX]; /* ends with one that is all zero */
 };
 

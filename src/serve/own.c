@@ -102,6 +102,7 @@ static int trace_answer(struct query *q)
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
 	json_string(&j, "trace_id", text);
+	json_string(&j, "kernel", q->kernel);
 	err = own_spans_write(&j, &batch);
 	json_object_end(&j);
 	vec_free(&batch);
@@ -118,4 +119,6 @@ const struct route own_routes[] = {{"/api/v1/status", status_answer},
 				   {"/api/v1/where", own_where},
 				   {"/api/v1/traces/*", trace_answer},
 				   {"/api/v1/live", own_live},
+				   {"/api/v1/senders", own_senders},
+				   {"/api/v1/pins", own_pins},
 				   {0}};

@@ -47,6 +47,14 @@ static const struct intake *intake_find(const struct protocol *protocol, const c
 	return intake->type ? intake : NULL;
 }
 
+static uint16_t connection_number(const struct request *q)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(q->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return info ? senders_connection(q->receiver->options.to.senders, info->connect_fd) : 0;
+}
+
 static void request_check(struct request *q, const char *url, const char *method)
 {
 	const struct protocol *protocol = q->receiver->options.protocol;
@@ -59,6 +67,7 @@ static void request_check(struct request *q, const char *url, const char *method
 	const char *why;
 
 	delivery_begin(d, &q->receiver->inbox, intake ? intake : protocol->intakes, is_gzip);
+	d->connection = connection_number(q);
 	refused = request_refused(q->connection, q->receiver->options.to.access, true, &why);
 	if (refused)
 		delivery_refuse(d, refused,

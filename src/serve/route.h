@@ -13,10 +13,12 @@ struct query {
 	struct MHD_Connection *connection;
 	const struct api_source *source;
 	const char *word;   /* of the path, for "*" of the route */
+	const char *method; /* GET and HEAD, unless the path may change something */
 	struct pool *pool;  /* until the answer is made */
 	struct bytes *body; /* the answer, in JSON unless `type` says another content type */
 	const char *type;
 	struct error *e;
+	const char *kernel; /* which kernel spans trace_find() found: none, stored, all */
 	struct MHD_Response *response; /* NULL; else it is sent in place of the body */
 };
 

@@ -18,6 +18,7 @@
 #include "serve/grpc.h"
 #include "serve/loader.h"
 #include "serve/receiver.h"
+#include "wire/otlp.h"
 
 #define LOG_DIR "log"
 #define MIN_FREE_BYTES ((uint64_t)256 << 20)
@@ -38,6 +39,8 @@ struct serve {
 	struct counts mapped_counts; /* of what map sends: only what receivers count */
 	struct tally *tally;
 	struct live *live;
+	struct senders *senders;
+	struct claims *claims;
 	struct access *access;
 	struct page *ui, *ui_zipkin, *ui_jaeger; /* pages; NULL: none */
 	struct receive_limits limits;
@@ -143,6 +146,7 @@ static struct api_source source_of(struct serve *s, const struct page *page)
 				   .counts = &s->counts,
 				   .tally = s->tally,
 				   .live = s->live,
+				   .senders = s->senders,
 				   .more = s->more,
 				   .access = s->access,
 				   .page = page,
@@ -201,6 +205,7 @@ static int mapped_start(struct serve *s, const struct destination *to)
 	int fd = s->spans;
 
 	options.to.counts = &s->mapped_counts;
+	options.to.senders = NULL;
 	options.to.limits = &limits;
 	options.to.pending_bytes = &s->mapped_pending_bytes;
 	s->spans = -1;
@@ -222,10 +227,12 @@ static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 		.counts = &s->counts,
 		.min_free_bytes = s->min_free_bytes,
 		.warn = s->warn,
+		.claims = s->claims,
 		.watches = {tally_watch(s->tally), live_watch(s->live)}};
 	struct destination to = {.log = s->log,
 				 .counts = &s->counts,
 				 .access = s->access,
+				 .senders = s->senders,
 				 .limits = &s->limits,
 				 .pending_bytes = &s->pending_bytes};
 	int err = loader_start(&loading, &s->loader);
@@ -257,6 +264,8 @@ static struct receive_limits limits_of(const struct receive_limits *chosen)
 	limit_choose(&limits.pending_bytes, chosen->pending_bytes);
 	limit_choose(&limits.request_ns, chosen->request_ns);
 	limit_choose(&limits.connections, chosen->connections);
+	limit_choose(&limits.depth, chosen->depth);
+	limit_choose(&limits.attributes, chosen->attributes);
 	if (limits.body_bytes > BODY_BYTES_MAX)
 		limits.body_bytes = BODY_BYTES_MAX;
 	return limits;
@@ -284,6 +293,15 @@ static void memory_give_back(void)
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
+static int senders_start(struct serve *s, const struct serve_options *options, struct error *e)
+{
+	int err = senders_open(options->finder, &s->senders);
+
+	if (!err && options->claims > 0)
+		err = claims_open(s->senders, options->claims, log_status(s->log).end, &s->claims);
+	return err ? error_set(e, err, "cannot start the threads that serve") : 0;
+}
+
 int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e)
 {
@@ -298,6 +316,8 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	s->more = options->more;
 	s->spans = options->spans > 0 ? options->spans : -1;
 	s->limits = limits_of(&options->limits);
+	otlp_limits_set(&(struct otlp_limits){(unsigned int)s->limits.depth,
+					      (unsigned int)s->limits.attributes});
 	s->span_memory.limit_bytes = SPAN_MEMORY_BYTES;
 	s->answer_memory.limit_bytes = ANSWER_MEMORY_BYTES;
 	files_allow(&s->limits);
@@ -322,6 +342,7 @@ int serve_open(const struct serve_options *options, struct serve **out,
 		if (err && err != -ELIBACC)
 			error_set(e, err, "cannot serve from %s", options->dir);
 	}
+	err = err ? err : senders_start(s, options, e);
 	err = err ? err : threads_start(s, fds, e);
 	addresses_close(fds);
 	if (err) {
@@ -349,9 +370,16 @@ void serve_status(struct serve *s, struct serve_status *out)
 	if (store_count(s->store, &stored, NULL) == 0) {
 		out->store_spans = stored.spans;
 		out->store_bytes = stored.bytes;
+		out->unlisted = stored.unlisted_spans;
 	}
+	out->claims = claims_counts(s->claims);
 	counts_store_error(&s->counts, out->store_error);
 	out->state = counts_state(&s->counts, &log, position, *out->store_error);
+}
+
+int serve_senders(struct serve *s, sender_list *out)
+{
+	return senders_read(s->senders, out);
 }
 
 int serve_close(struct serve *s, struct error *e)
@@ -372,6 +400,8 @@ int serve_close(struct serve *s, struct error *e)
 	store_close(s->store);
 	tally_close(s->tally);
 	live_close(s->live);
+	claims_close(s->claims);
+	senders_close(s->senders);
 	access_close(s->access);
 	page_close(s->ui);
 	page_close(s->ui_zipkin);

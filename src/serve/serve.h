@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "serve/claims.h"
 
 #define SERVE_ADDRESS_BYTES 64
 
@@ -42,11 +43,14 @@ struct receive_limits {
 	uint64_t pending_bytes; /* memory of all requests under way */
 	uint64_t request_ns;	/* until a request is whole */
 	uint64_t connections;	/* of each address */
+	uint64_t depth;		/* of values in values; 32 at most */
+	uint64_t
+		attributes; /* of a span, an event, a link: further ones are counted; 64 at least */
 };
 
 #define RECEIVE_LIMITS_INITIAL                                                                     \
 	{                                                                                          \
-		(uint64_t)16 << 20, (uint64_t)128 << 20, 30 * (uint64_t)1000000000, 512            \
+		(uint64_t)16 << 20, (uint64_t)128 << 20, 30 * (uint64_t)1000000000, 512, 32, 1024  \
 	}
 #define RECEIVE_LIMITS_DEFAULT ((struct receive_limits)RECEIVE_LIMITS_INITIAL)
 
@@ -73,6 +77,11 @@ struct serve_options {
 	 */
 	int spans;
 	const struct serve_more *more; /* NULL, or what the status shows besides; outlives it */
+	/* A socket of messages on which spans of this host's processes are told to map
+	 * (serve/claims.h), which stays the caller's; 0: none.
+	 */
+	int claims;
+	const struct owner_finder *finder; /* of senders; NULL: none; copied */
 };
 
 /* What whoever runs the server adds to its status; called from any thread. */
@@ -81,6 +90,28 @@ struct serve_more {
 	const char *(*state)(void *arg, const char *own);
 	/* Writes members into an object that is begun. */
 	void (*write)(void *arg, struct json *j);
+	void *arg;
+	const struct serve_pins *pins; /* NULL: nothing is recorded */
+	/*
+	 * Appends all kernel spans of the spans of a trace, from the recording. -ENOENT: it is
+	 * there no longer. NULL: nothing is recorded.
+	 */
+	int (*kernel)(void *arg, struct received_batch *batch, struct pool *pool, struct error *e);
+};
+
+/* What is to be pinned of a recording: the time of a trace, or a time. */
+struct pin_request {
+	const char *trace;	 /* 32 hex digits; "": none */
+	const char *why;	 /* a word */
+	uint64_t from_ns, to_ns; /* since 1970 */
+};
+
+/* Pins; called from any thread. 0 or a negative errno with a cause. */
+struct serve_pins {
+	int (*list)(void *arg, struct json *j, struct error *e); /* objects of an array */
+	/* Writes members of an object; -ENOENT: no chunk is left of that time. */
+	int (*make)(void *arg, const struct pin_request *request, struct json *j, struct error *e);
+	int (*remove)(void *arg, const char *name, struct error *e); /* -ENOENT: there is none */
 	void *arg;
 };
 
@@ -124,8 +155,10 @@ struct serve_status {
 	uint64_t mapped;	     /* spans of this host's own map */
 	uint64_t stored;	     /* spans since the start */
 	uint64_t store_spans, store_bytes;
+	uint64_t unlisted;     /* spans whose names are beyond the limits of lists and sums */
 	uint64_t behind_bytes; /* of the log, that are not stored */
 	int log_failed;	       /* errno, 0: it works */
+	struct claims_counts claims;
 	/* Static: "ok", "loading", "full" (no spans are taken), "store failed" or "log failed". */
 	const char *state;
 	char store_error[ERROR_TEXT_BYTES];
@@ -133,6 +166,9 @@ struct serve_status {
 
 /* Any thread may call it. */
 void serve_status(struct serve *s, struct serve_status *out);
+
+/* Appends who sends, the latest first. Any thread may call it. 0 or -ENOMEM. */
+int serve_senders(struct serve *s, sender_list *out);
 
 /*
  * Ends: takes no new request, syncs the log, stores what the log has for at most two seconds, and

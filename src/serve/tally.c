@@ -147,9 +147,13 @@ static void tally_appended(void *arg, const struct received_batch *batch, const 
 		struct series *series;
 
 		/* counters do not shrink: only the split, which came later, is new */
-		if (fates[i] != STORE_ADDED && fates[i] != STORE_FOLLOWS)
+		if (fates[i] != STORE_ADDED && fates[i] != STORE_FOLLOWS &&
+		    fates[i] != STORE_CONTEXT)
 			continue;
-		series = series_of(t, span->resource->service, span->name, span->kind);
+		/* of a span that was received before, if map knows its name */
+		series = fates[i] == STORE_CONTEXT
+				 ? series_find(t, span->resource->service, span->name, span->kind)
+				 : series_of(t, span->resource->service, span->name, span->kind);
 		if (!series)
 			continue;
 		if (fates[i] == STORE_ADDED)

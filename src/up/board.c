@@ -28,7 +28,7 @@ const char *part_state_name(unsigned int state)
 
 void board_text(char *to, const char *from, size_t bytes)
 {
-	memcpy(to, from, bytes);
+	memmove(to, from, bytes);
 	to[bytes - 1] = '\0';
 }
 

@@ -13,6 +13,9 @@
 #include "base/error.h"
 #include "chunk/chunk.h"
 #include "serve/serve.h"
+#include "up/joined.h"
+
+#define BOARD_SENDERS 16
 
 enum up_part { PART_CAPTURE, PART_MAP, PART_SERVE, PARTS };
 
@@ -36,7 +39,10 @@ struct board_capture {
 	atomic_uint_fast64_t sealed_ns;	   /* CLOCK_MONOTONIC: when a chunk was sealed last */
 	atomic_uint_fast64_t rings_missed; /* programs whose spans another recorder takes */
 	atomic_uint_fast64_t begun_ns;	   /* CLOCK_MONOTONIC: when it recorded first; 0: not yet */
-	atomic_uint_fast64_t begun_next;   /* one more than the number of its first chunk */
+	/* times that the calls of a process were recorded; refused; ended early by the budget */
+	atomic_uint_fast64_t raises, raises_refused, raises_ended;
+	atomic_int raised_pid;		 /* of which process they are recorded now; 0: none */
+	atomic_uint_fast64_t begun_next; /* one more than the number of its first chunk */
 };
 
 struct board_map {
@@ -48,20 +54,38 @@ struct board_map {
 	atomic_uint_fast64_t kernel_spans, kernel_left_out;
 	atomic_uint_fast64_t late, given_up, forgotten; /* of the hand-over */
 	atomic_uint_fast64_t to_ns; /* CLOCK_MONOTONIC: end of the last chunk that was mapped */
+	atomic_uint_fast64_t pins, pins_failed; /* made by itself */
+	/* Which process got slow: the number of the request, and the pid in the low 32 bits. */
+	atomic_uint_fast64_t raise;
 	/* The number of the next chunk to send; chunks before need not be sent again. */
 	atomic_uint_fast64_t sent_next;
+};
+
+/* Of received spans, by the joiner in map. */
+struct board_join {
+	atomic_uint_fast64_t spans[JOINED_COUNT]; /* by enum joined */
+	atomic_uint_fast64_t claims;		  /* that came */
+	atomic_uint_fast64_t passes, chunks;	  /* chunks that were mapped again */
+	atomic_uint_fast64_t cpu_ns;
+	/* what was posted; not shown */
+	atomic_uint_fast64_t posted, kernel_spans, refused;
 };
 
 struct board_serve {
 	struct serve_addresses addresses; /* before PART_RUNNING; ports stay the same */
 	atomic_uint_fast64_t received, rejected, mapped, stored; /* spans */
-	atomic_uint_fast64_t store_spans, store_bytes, behind_bytes;
+	atomic_uint_fast64_t store_spans, store_bytes, behind_bytes, unlisted;
 	atomic_uint_fast64_t behind_since_ns; /* CLOCK_MONOTONIC; 0: it is not */
 	atomic_uint_fast64_t spans_per_s;     /* over the last seconds, times 1000 */
 	atomic_uint failed;		      /* errno of the log */
-	char error[ERROR_TEXT_BYTES];	      /* of the store; "": it works */
-	char state[32];			      /* what serve says of itself */
-	atomic_bool store_missing; /* there is no library for it: nothing is received or kept */
+	/* received spans of which no process of this host is known, and that map was not told of */
+	atomic_uint_fast64_t no_pid, other_host, claims_left_out;
+	/* who sends, the latest first; texts may have no end */
+	struct sender_info senders[BOARD_SENDERS];
+	atomic_uint senders_shown, senders_count;
+	char error[ERROR_TEXT_BYTES]; /* of the store; "": it works */
+	char state[32];		      /* what serve says of itself */
+	atomic_bool store_missing;    /* there is no library for it: nothing is received or kept */
 };
 
 struct board {
@@ -72,6 +96,7 @@ struct board {
 	struct board_part parts[PARTS];
 	struct board_capture capture;
 	struct board_map map;
+	struct board_join join;
 	struct board_serve serve;
 };
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "up/chooser.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/map.h"
+#include "up/slowness.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define WINDOWS 5
@@ -30,12 +32,21 @@ struct operation {
 	struct window windows[WINDOWS];
 	uint64_t sampled_ns, seen_ns;
 	uint64_t threshold_ns, judged_ns;
+	struct slowness slowness;
 };
 
 struct chooser {
 	struct bytes_map operations;
 	struct bytes key;
 	uint64_t budget_ns, filled_ns;
+	pthread_mutex_t lock;
+	uint64_t now_ns; /* the latest time that somebody gave */
+	const struct chooser_rule *rules;
+	size_t rules_count;
+	uint32_t raise_pid;	 /* to be recorded with its calls; 0: none */
+	uint64_t raised_next_ns; /* when the next one may be */
+	struct chooser_pin pin;	 /* end 0: none */
+	uint64_t pinned_ns;	 /* when the last one was chosen; 0: none was */
 };
 
 const char *chosen_name(enum chosen chosen)
@@ -119,7 +130,23 @@ static uint64_t threshold_find(const struct operation *o, uint64_t now_ns)
 	return CHOOSER_SLOW_NS;
 }
 
-static bool is_slow(struct operation *o, uint64_t duration_ns, uint64_t now_ns)
+static bool rule_fits(const struct chooser_rule *rule, const struct chooser_span *span)
+{
+	return (!rule->service || strcmp(rule->service, span->service) == 0) &&
+	       (!rule->name || strcmp(rule->name, span->name) == 0);
+}
+
+/* What is slow by a rule of the user; 0: no rule fits. */
+static uint64_t rule_ns(const struct chooser *c, const struct chooser_span *span)
+{
+	for (size_t i = c->rules_count; i-- > 0;) {
+		if (rule_fits(&c->rules[i], span))
+			return c->rules[i].slow_ns;
+	}
+	return 0;
+}
+
+static bool is_slow_itself(struct operation *o, uint64_t duration_ns, uint64_t now_ns)
 {
 	if (duration_ns <= CHOOSER_SLOW_NS)
 		return false;
@@ -201,13 +228,45 @@ static bool sample_is_due(struct operation *o, uint64_t now_ns)
 	return true;
 }
 
-enum chosen chooser_ask(struct chooser *c, const struct chooser_span *span, uint64_t now_ns)
+/* Two threads are not at the same chunk, and a time must not go back. */
+static uint64_t now_follow(struct chooser *c, uint64_t now_ns)
+{
+	c->now_ns = now_ns > c->now_ns ? now_ns : c->now_ns;
+	return c->now_ns;
+}
+
+static void pin_choose(struct chooser *c, const struct chooser_span *span, uint64_t slow_ns,
+		       uint64_t now_ns)
+{
+	if (span->duration_ns / CHOOSER_PIN_TIMES <= slow_ns || !span->begin_ns ||
+	    (c->pinned_ns && now_ns - c->pinned_ns < CHOOSER_PIN_REST_NS))
+		return;
+	c->pinned_ns = now_ns;
+	c->pin = (struct chooser_pin){span->trace, span->begin_ns,
+				      span->begin_ns + span->duration_ns};
+}
+
+static bool is_slow(struct chooser *c, struct operation *o, const struct chooser_span *span,
+		    uint64_t now_ns)
+{
+	uint64_t ns = rule_ns(c, span);
+	bool slow = ns ? span->duration_ns > ns : o && is_slow_itself(o, span->duration_ns, now_ns);
+
+	if (slow)
+		pin_choose(c, span, ns ? ns : o->threshold_ns, now_ns);
+	return slow;
+}
+
+static enum chosen choose(struct chooser *c, const struct chooser_span *span, uint64_t now_ns)
 {
 	struct operation *o = operation_get(c, span, now_ns);
-	bool slow = o && is_slow(o, span->duration_ns, now_ns);
+	bool slow = is_slow(c, o, span, now_ns);
 
 	if (o)
 		duration_learn(o, span->duration_ns, now_ns);
+	if (o && slowness_add(&o->slowness, slow, now_ns) && span->pid &&
+	    now_ns >= c->raised_next_ns)
+		c->raise_pid = span->pid;
 	if (span->is_error)
 		return CHOSEN_ERROR;
 	if (slow)
@@ -215,7 +274,50 @@ enum chosen chooser_ask(struct chooser *c, const struct chooser_span *span, uint
 	return o && span->has_children && sample_is_due(o, now_ns) ? CHOSEN_SAMPLE : CHOSEN_NOT;
 }
 
-size_t chooser_grant(struct chooser *c, enum chosen chosen, size_t wanted, uint64_t now_ns)
+enum chosen chooser_ask(struct chooser *c, const struct chooser_span *span, uint64_t now_ns)
+{
+	enum chosen chosen;
+
+	pthread_mutex_lock(&c->lock);
+	chosen = choose(c, span, now_follow(c, now_ns));
+	pthread_mutex_unlock(&c->lock);
+	return chosen;
+}
+
+bool chooser_raise_take(struct chooser *c, uint64_t now_ns, uint32_t *pid)
+{
+	bool raises;
+
+	pthread_mutex_lock(&c->lock);
+	raises = c->raise_pid != 0;
+	if (raises) {
+		*pid = c->raise_pid;
+		c->raise_pid = 0;
+		c->raised_next_ns = now_follow(c, now_ns) + 10 * CHOOSER_RAISE_NS;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return raises;
+}
+
+bool chooser_pin_take(struct chooser *c, struct chooser_pin *pin)
+{
+	bool has;
+
+	pthread_mutex_lock(&c->lock);
+	has = c->pin.end_ns != 0;
+	*pin = c->pin;
+	c->pin.end_ns = 0;
+	pthread_mutex_unlock(&c->lock);
+	return has;
+}
+
+void chooser_rules_set(struct chooser *c, const struct chooser_rule *rules, size_t count)
+{
+	c->rules = rules;
+	c->rules_count = count;
+}
+
+static size_t grant(struct chooser *c, enum chosen chosen, size_t wanted, uint64_t now_ns)
 {
 	uint64_t kept_ns = chosen == CHOSEN_SAMPLE ? BUDGET_NS / 2 : 0, granted;
 
@@ -231,12 +333,24 @@ size_t chooser_grant(struct chooser *c, enum chosen chosen, size_t wanted, uint6
 	return granted;
 }
 
+size_t chooser_grant(struct chooser *c, enum chosen chosen, size_t wanted, uint64_t now_ns)
+{
+	size_t granted;
+
+	pthread_mutex_lock(&c->lock);
+	granted = grant(c, chosen, wanted, now_follow(c, now_ns));
+	pthread_mutex_unlock(&c->lock);
+	return granted;
+}
+
 struct chooser *chooser_new(void)
 {
 	struct chooser *c = calloc(1, sizeof(*c));
 
-	if (c)
-		c->budget_ns = BUDGET_NS;
+	if (!c)
+		return NULL;
+	c->budget_ns = BUDGET_NS;
+	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
 
@@ -251,5 +365,6 @@ void chooser_free(struct chooser *c)
 		operation_free(entry.value);
 	bytes_map_free(&c->operations);
 	bytes_free(&c->key);
+	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

@@ -4,6 +4,7 @@
 #define UP_PART_H
 
 #include "recorder/privileges.h"
+#include "serve/socket_owner.h"
 #include "up/board.h"
 #include "up/up.h"
 
@@ -16,8 +17,22 @@ struct part_context {
 	struct login login; /* of map and serve; read while there is one thread */
 	int dir;	    /* a descriptor of the directory */
 	int spans;	    /* the listening socket for the spans of map */
-	char path[64];	    /* of the directory, for whoever has the descriptor */
-	bool owned;	    /* chunks are made for the user of the login */
+	/* Pairs of sockets, which outlive the parts: claims from serve [0] to map [1], and
+	 * questions of serve [0] about sockets to the supervisor [1]. */
+	int claims[2], owners[2];
+	char path[64]; /* of the directory, for whoever has the descriptor */
+	bool owned;    /* chunks are made for the user of the login */
+};
+
+/* A question of serve to the supervisor, and the answer. inode 0: see struct owner_finder. */
+struct owner_question {
+	uint64_t number, inode;
+	struct socket_ends ends;
+};
+
+struct owner_answer {
+	uint64_t number; /* of the question */
+	struct socket_owner owner;
 };
 
 /*

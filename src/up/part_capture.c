@@ -14,6 +14,7 @@
 #include "recorder/recorder.h"
 #include "recorder/recover.h"
 #include "up/part.h"
+#include "up/raising.h"
 
 #define CHUNK_NS 1000000000u
 
@@ -53,7 +54,12 @@ static void counts_tell(struct recorder *r, struct board_capture *board)
 static int host_record(struct part_context *c, struct recorder *r, u64 first, struct error *e)
 {
 	struct board_capture *board = &c->board->capture;
+	struct raising raising = {.board = c->board,
+				  .budget_ppm = c->options->budget_ppm,
+				  .seen = (u32)(atomic_load(&c->board->map.raise) >> 32)};
 	int err = 0;
+
+	atomic_store(&board->raised_pid, 0);
 
 	if (!atomic_load(&board->begun_next)) {
 		atomic_store(&board->begun_ns, clock_now_ns());
@@ -64,6 +70,7 @@ static int host_record(struct part_context *c, struct recorder *r, u64 first, st
 	while (!err && !asked && !recorder_is_asked_to_end(r)) {
 		err = recorder_step(r, e);
 		counts_tell(r, board);
+		raising_follow(&raising, r);
 		if (!err)
 			recorder_wait(r, ~0ull);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part that maps: follows sealed chunks, and sends the spans that ended in each to serve. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,19 +15,16 @@
 #include "chunk/directory.h"
 #include "map/chunk_map.h"
 #include "map/handover/handover.h"
-#include "serve/entry.h"
+#include "up/joiner.h"
 #include "up/part.h"
+#include "up/pins.h"
+#include "up/post.h"
 #include "up/progress.h"
-#include "up/sender.h"
 #include "up/spans.h"
-#include "wire/otlp_write.h"
 
 #define KEEP_NS 10000000000u /* of traces that ended: a late stream may change them */
-#define SLICE_SPANS 1024     /* of one request */
 #define AGAIN_CHUNKS PROGRESS_CHUNKS
 #define LOOK_MS 100
-#define RETRY_NS 100000000u
-#define RETRY_MAX_NS 2000000000u
 #define END_NS 2000000000u /* for chunks that are sealed when it is to end */
 
 struct mapping {
@@ -38,8 +36,8 @@ struct mapping {
 	u64 next; /* the number of the next chunk to map */
 	u64 covered_ns;
 	struct spans spans;
-	struct bytes body;
-	struct sender sender;
+	struct post post;
+	struct joiner *joiner;
 	int watch;     /* inotify; -1: there is none */
 	bool watching; /* the directory */
 	u64 end_ns;    /* when it ends at the latest; 0: not asked to */
@@ -69,70 +67,27 @@ static void chunk_await(struct mapping *m)
 
 /* ---- sending ---- */
 
-/*
- * Sends the body until serve has it, if spans are kept. Spans of the program and of the kernel are
- * counted. -ECANCELED: there is no more time.
- */
-static int body_send(struct mapping *m, size_t spans, size_t kernel)
+/* A post waits here before it is sent again. */
+static bool post_is_over(void *arg, uint64_t wait_ns)
 {
-	u64 wait_ns = RETRY_NS;
+	struct mapping *m = arg;
 
-	while (!atomic_load(&m->context->board->serve.store_missing)) {
-		int err = sender_send(&m->sender, &m->body, NULL);
-
-		if (!err) {
-			atomic_fetch_add(&m->board->spans, spans);
-			atomic_fetch_add(&m->board->kernel_spans, kernel);
-		} else if (err == -EPROTO) {
-			atomic_fetch_add(&m->board->refused, spans + kernel);
-		}
-		if (!err || err == -EPROTO)
-			return 0;
-		if (is_over(m, wait_ns))
-			return -ECANCELED;
-		if (m->end_ns) /* the signal has come already */
-			poll(NULL, 0, LOOK_MS);
-		wait_ns = wait_ns < RETRY_MAX_NS ? 2 * wait_ns : wait_ns;
-	}
-	return 0;
-}
-
-/* Sends spans, in as many requests as their size asks for. */
-static int slice_send(struct mapping *m, const struct received_span *spans, size_t count)
-{
-	size_t kernel = 0;
-	int err;
-
-	for (size_t i = 0; i < count; i++)
-		kernel += spans_is_kernel(&spans[i]);
-	m->body.count = 0;
-	otlp_write(&m->body, spans, count);
-	if (m->body.failed)
-		return -ENOMEM;
-	if (m->body.count <= BODY_BYTES_MAX || count == 1)
-		return body_send(m, count - kernel, kernel);
-	err = slice_send(m, spans, count / 2);
-	return err ? err : slice_send(m, spans + count / 2, count - count / 2);
-}
-
-static int spans_send(struct mapping *m)
-{
-	const struct received_batch *batch = &m->spans.batch;
-	int err = 0;
-
-	for (size_t i = 0; i < batch->count && !err; i += SLICE_SPANS) {
-		size_t left = batch->count - i;
-
-		err = slice_send(m, &batch->data[i], left < SLICE_SPANS ? left : SLICE_SPANS);
-	}
-	return err;
+	if (is_over(m, wait_ns))
+		return true;
+	if (m->end_ns) /* the signal has come already */
+		poll(NULL, 0, LOOK_MS);
+	return false;
 }
 
 /* ---- mapping ---- */
 
 static int span_take(void *arg, const struct handed_span *handed)
 {
-	return spans_add_handed(arg, handed);
+	struct mapping *m = arg;
+
+	if (!handed->span->begun && !handed->span->ended)
+		joiner_context(m->joiner, &handed->span->ctx);
+	return spans_add_handed(&m->spans, handed);
 }
 
 static void counts_tell(struct mapping *m)
@@ -142,6 +97,44 @@ static void counts_tell(struct mapping *m)
 	atomic_store(&m->board->late, counts.late);
 	atomic_store(&m->board->given_up, counts.given_up);
 	atomic_store(&m->board->forgotten, counts.forgotten);
+}
+
+/* Asks capture for the calls of a process that got slow. */
+static void raise_ask(struct mapping *m)
+{
+	uint64_t number = atomic_load(&m->board->raise) >> 32;
+	uint32_t pid;
+
+	if (chooser_raise_take(m->spans.chooser, clock_now_ns(), &pid))
+		atomic_store(&m->board->raise, (number + 1) << 32 | pid);
+}
+
+/* Pins the chunks of a span that was far too slow, with the state before them. */
+static void pin_follow(struct mapping *m, const struct chunk_info *info)
+{
+	const struct chunk_clock *clock = &info->clock;
+	struct recording_checkpoint checkpoint = {0};
+	struct chooser_pin slow;
+	struct pin pin = {.why = "slow"};
+	struct pin_state state = {.checkpoint = &checkpoint};
+	struct error e = {0};
+	bool has_state;
+	u64 begin_ns;
+
+	if (!chooser_pin_take(m->spans.chooser, &slow))
+		return;
+	begin_ns = slow.begin_ns - clock->unix_ns + clock->monotonic_ns;
+	pin.from_ns = slow.begin_ns;
+	pin.to_ns = slow.end_ns;
+	snprintf(pin.trace, sizeof(pin.trace), "%016" PRIx64 "%016" PRIx64, slow.trace.high,
+		 slow.trace.low);
+	has_state = joiner_state(m->joiner, begin_ns, &checkpoint, &state.first) == 0;
+	if (pin_make(m->context->dir, &pin, has_state ? &state : NULL,
+		     pins_bytes(m->context->options->keep.bytes), &e))
+		atomic_fetch_add(&m->board->pins_failed, 1);
+	else
+		atomic_fetch_add(&m->board->pins, 1);
+	recording_checkpoint_free(&checkpoint);
 }
 
 static void sent_set(struct mapping *m, u64 next)
@@ -155,17 +148,21 @@ static int chunk_hand(struct mapping *m, const struct chunk_info *info, struct p
 	int err;
 
 	spans_begin(&m->spans, info);
-	err = handover_take(m->handover, partial, span_take, &m->spans);
+	err = handover_take(m->handover, partial, span_take, m);
 	err = err ? err : spans_finish(&m->spans);
 	counts_tell(m);
+	raise_ask(m);
 	/* an earlier life of this part may have sent them */
 	if (!err && info->seq >= atomic_load(&m->board->sent_next)) {
 		atomic_fetch_add(&m->board->kernel_left_out, m->spans.kernel_left_out);
-		err = spans_send(m);
+		err = post_spans(&m->post, &m->spans.batch);
 		if (!err)
 			sent_set(m, info->seq + 1);
 	}
 	err = err ? err : progress_taken(&m->progress, m->handover, info);
+	err = err ? err : joiner_chunk(m->joiner, info, m->handover);
+	if (!err)
+		pin_follow(m, info);
 	if (err)
 		return err;
 	atomic_fetch_add(&m->board->chunks, 1);
@@ -306,20 +303,29 @@ int part_map(struct part_context *c, struct error *e)
 
 	snprintf(m.dir, sizeof(m.dir), "%s/" CHUNKS_DIR, c->path);
 	snprintf(socket, sizeof(socket), "%s/" SPANS_SOCKET, c->path);
-	m.sender = (struct sender){.path = socket, .fd = -1};
+	m.post = (struct post){
+		.board = c->board,
+		.counts = {&m.board->spans, &m.board->kernel_spans, &m.board->refused},
+		.sender = {.path = socket, .fd = -1},
+		.is_over = post_is_over,
+		.arg = &m};
 	m.watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	m.handover = handover_new(&options);
 	m.spans.chooser = chooser_new();
 	if (!m.handover || !m.spans.chooser)
 		return error_set(e, ENOMEM, "cannot map");
+	chooser_rules_set(m.spans.chooser, c->options->slow, c->options->slow_count);
+	err = joiner_start(c, m.spans.chooser, socket, &m.joiner);
+	if (err)
+		return error_set(e, err, "cannot map");
 	progress_open(&m.progress, c->dir);
 	part_runs(c, PART_MAP);
 	err = chunks_follow(&m, e);
-	sender_close(&m.sender);
+	joiner_stop(m.joiner);
+	post_end(&m.post);
 	handover_free(m.handover);
 	chooser_free(m.spans.chooser);
 	spans_end(&m.spans);
-	bytes_free(&m.body);
 	progress_close(&m.progress);
 	if (m.watch >= 0)
 		close(m.watch);

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part that receives, keeps and answers. */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "up/part.h"
+#include "up/pins.h"
+#include "up/reread.h"
 #include "up/status.h"
 
 #define LOOK_NS 250000000u
+#define OWNER_WAIT_NS 1000000000u
+#define OWNER_LOOK_MS 100
 #define RATE_LOOKS 20 /* the rate is of so many looks */
 
 /* How many spans came by each of the last looks. */
@@ -45,6 +51,10 @@ static void status_tell(struct board_serve *board, struct serve *s, struct rate 
 	atomic_store(&board->store_spans, status.store_spans);
 	atomic_store(&board->store_bytes, status.store_bytes);
 	atomic_store(&board->behind_bytes, status.behind_bytes);
+	atomic_store(&board->unlisted, status.unlisted);
+	atomic_store(&board->no_pid, status.claims.no_pid);
+	atomic_store(&board->other_host, status.claims.other_host);
+	atomic_store(&board->claims_left_out, status.claims.left_out);
 	atomic_store(&board->failed, (unsigned int)status.log_failed);
 	memcpy(board->error, status.store_error, sizeof(board->error));
 	snprintf(board->state, sizeof(board->state), "%s", status.state);
@@ -56,27 +66,117 @@ static void status_tell(struct board_serve *board, struct serve *s, struct rate 
 
 static const char *state_of(void *arg, const char *own)
 {
-	return up_state(arg, own);
+	return up_state(((const struct part_context *)arg)->board, own);
 }
 
 static void parts_write(void *arg, struct json *j)
 {
-	up_parts_write(arg, j);
+	up_parts_write(((const struct part_context *)arg)->board, j);
+}
+
+/* Asks the supervisor, which may look into all processes. */
+static bool owner_find(void *arg, uint64_t inode, const struct socket_ends *ends,
+		       struct socket_owner *owner)
+{
+	static uint64_t number; /* one thread asks */
+	struct owner_question question = {++number, inode, *ends};
+	struct part_context *c = arg;
+	uint64_t end_ns = clock_now_ns() + OWNER_WAIT_NS;
+	struct pollfd fd = {.fd = c->owners[0], .events = POLLIN};
+	struct owner_answer answer;
+
+	if (send(fd.fd, &question, sizeof(question), MSG_DONTWAIT | MSG_NOSIGNAL) !=
+	    sizeof(question))
+		return false;
+	while (clock_now_ns() < end_ns && poll(&fd, 1, OWNER_LOOK_MS) >= 0) {
+		if (recv(fd.fd, &answer, sizeof(answer), MSG_DONTWAIT) != sizeof(answer) ||
+		    answer.number != number) /* that of an earlier question, which came too late */
+			continue;
+		*owner = answer.owner;
+		return owner->pid != 0;
+	}
+	return false;
+}
+
+static int kernel_read(void *arg, struct received_batch *batch, struct pool *pool, struct error *e)
+{
+	const struct part_context *c = arg;
+
+	return reread_kernel(c->dir, c->path, batch, pool, e);
+}
+
+/* ---- pins ---- */
+
+static int pins_write(void *arg, struct json *j, struct error *e)
+{
+	const struct part_context *c = arg;
+	pin_list list = {0};
+	int err = pins_list(c->dir, &list);
+
+	for (size_t i = 0; i < list.count && !err; i++)
+		pin_write(j, &list.data[i]);
+	vec_free(&list);
+	return err ? error_set(e, err, "cannot read the pins") : 0;
+}
+
+static int pin_add(void *arg, const struct pin_request *request, struct json *j, struct error *e)
+{
+	const struct part_context *c = arg;
+	struct pin pin = {.from_ns = request->from_ns, .to_ns = request->to_ns};
+	int err;
+
+	snprintf(pin.trace, sizeof(pin.trace), "%s", request->trace);
+	snprintf(pin.why, sizeof(pin.why), "%s", request->why);
+	err = pin_make(c->dir, &pin, NULL, pins_bytes(c->options->keep.bytes), e);
+	if (err)
+		return err;
+	json_array_begin(j, "pins");
+	pin_write(j, &pin);
+	json_array_end(j);
+	return 0;
+}
+
+static int pin_drop(void *arg, const char *name, struct error *e)
+{
+	return pin_remove(((const struct part_context *)arg)->dir, name, e);
+}
+
+/* ---- who sends ---- */
+
+static void senders_tell(struct board_serve *board, struct serve *s)
+{
+	sender_list list = {0};
+	size_t count;
+
+	if (serve_senders(s, &list) == 0) {
+		count = list.count < BOARD_SENDERS ? list.count : BOARD_SENDERS;
+		if (count)
+			memcpy(board->senders, list.data, count * sizeof(*list.data));
+		atomic_store(&board->senders_shown, (unsigned int)count);
+		atomic_store(&board->senders_count, (unsigned int)list.count);
+	}
+	vec_free(&list);
 }
 
 int part_serve(struct part_context *c, struct error *e)
 {
-	const struct serve_more more = {state_of, parts_write, c->board};
+	const struct serve_pins pins = {pins_write, pin_add, pin_drop, c};
+	const struct serve_more more = {state_of, parts_write, c,
+					c->options->capture ? &pins : NULL,
+					c->options->capture ? kernel_read : NULL};
 	struct serve_options options = c->options->serve;
 	struct serve_addresses addresses, before;
 	struct serve *serve = NULL;
 	struct rate rate = {0};
+	const struct owner_finder finder = {owner_find, c};
 	int err;
 
 	umask(077);
 	options.dir = c->path;
 	options.spans = dup(c->spans);
 	options.more = c->options->capture ? &more : NULL;
+	options.finder = &finder;
+	options.claims = c->options->capture ? c->claims[0] : 0;
 	/* a port that the kernel chose stays the same */
 	board_addresses(&before, c->board);
 	serve_addresses_keep(&options, &before);
@@ -90,8 +190,9 @@ int part_serve(struct part_context *c, struct error *e)
 		return err;
 	c->board->serve.addresses = addresses;
 	part_runs(c, PART_SERVE);
-	do
+	do {
 		status_tell(&c->board->serve, serve, &rate);
-	while (!part_is_asked_to_end(LOOK_NS));
+		senders_tell(&c->board->serve, serve);
+	} while (!part_is_asked_to_end(LOOK_NS));
 	return serve_close(serve, e);
 }

@@ -165,7 +165,7 @@ static struct trace_id trace_of(const struct context *ctx)
 	return (struct trace_id){span_number(ctx->trace), span_number(ctx->trace + 8)};
 }
 
-static const struct received_scope span_scope = {.name = "fathom", .version = ""};
+const struct received_scope span_scope = {.name = "fathom", .version = ""};
 const struct received_scope kernel_scope = {.name = "fathom.kernel", .version = ""};
 
 bool spans_is_kernel(const struct received_span *span)
@@ -174,11 +174,14 @@ bool spans_is_kernel(const struct received_span *span)
 }
 
 static enum chosen choose(struct spans *s, const struct handed_span *handed,
-			  const struct received_span *span)
+			  const struct received_span *span, u32 pid)
 {
 	const struct chooser_span asked = {.service = span->resource->service,
 					   .name = span->name,
 					   .kind = span->kind,
+					   .pid = pid,
+					   .trace = span->trace,
+					   .begin_ns = span->begin_ns,
 					   .is_error = span->status == RECEIVED_ERROR,
 					   .has_children = handed->children_count > 0,
 					   .duration_ns = received_duration_ns(span)};
@@ -218,8 +221,7 @@ int spans_finish(struct spans *s)
 	return err;
 }
 
-/* Keeps the kernel spans of the last span of the batch until the trace is complete. */
-static int children_wait(struct spans *s, const struct handed_span *handed)
+int children_wait(struct spans *s, const struct handed_span *handed, u32 pid)
 {
 	const struct received_span *span = &s->batch.data[s->batch.count - 1];
 	const struct spans_waiting w = {.at = s->batch.count - 1,
@@ -227,7 +229,7 @@ static int children_wait(struct spans *s, const struct handed_span *handed)
 					.first = s->children.count,
 					.count = handed->children_count,
 					.more_count = handed->more_count,
-					.chosen = choose(s, handed, span)};
+					.chosen = choose(s, handed, span, pid)};
 
 	if (vec_reserve(&s->children, s->children.count + w.count))
 		return -ENOMEM;
@@ -238,8 +240,7 @@ static int children_wait(struct spans *s, const struct handed_span *handed)
 	return vec_push(&s->waiting, w);
 }
 
-/* Begins another trace, unless it is that of the last span of the batch. */
-static int trace_begin(struct spans *s, struct trace_id trace)
+int trace_begin(struct spans *s, struct trace_id trace)
 {
 	const struct received_span *last;
 
@@ -254,6 +255,7 @@ int spans_add_handed(struct spans *s, const struct handed_span *handed)
 	const struct app_span *span = handed->span;
 	u64 begin_ns = handed->time.begin_ns;
 	struct span_place place = {0};
+	u32 pid;
 	struct received_span to = {
 		.trace = trace_of(&span->ctx),
 		.span_id = span_number(span->ctx.span),
@@ -276,13 +278,14 @@ int spans_add_handed(struct spans *s, const struct handed_span *handed)
 	/* one name for all of which only the context was seen: there is a list of names */
 	to.name = text_keep(s, span->name ? span->name : "context");
 	to.status_text = text_keep(s, span->message);
-	to.resource = resource_of(s, handed, place.pid ? place.pid : span->pid);
+	pid = place.pid ? place.pid : span->pid;
+	to.resource = resource_of(s, handed, pid);
 	if (!to.name || !to.status_text || !to.resource)
 		return -ENOMEM;
 	err = attributes_make(s, handed, &to);
 	err = err ? err : events_make(s, handed, &to);
 	err = err ? err : vec_push(&s->batch, to);
-	return err || !s->chooser ? err : children_wait(s, handed);
+	return err || !s->chooser ? err : children_wait(s, handed, pid);
 }
 
 void spans_begin(struct spans *s, const struct chunk_info *chunk)

@@ -25,8 +25,10 @@
 #include "base/pool.h"
 #include "chunk/chunk.h"
 #include "map/handover/handover.h"
+#include "serve/claim.h"
 #include "span/received.h"
 #include "up/chooser.h"
+#include "up/joined.h"
 
 /* A span whose kernel spans wait until its trace is complete. */
 struct spans_waiting {
@@ -58,6 +60,24 @@ void spans_begin(struct spans *s, const struct chunk_info *chunk);
  * spans of chosen ones are added behind the last of them. 0 or -ENOMEM.
  */
 int spans_add_handed(struct spans *s, const struct handed_span *handed);
+
+/* A span that was received, and which thread had it (up/joiner.h). */
+struct joined_span {
+	const struct claim *claim;
+	enum joined joined;
+	u32 pid, tid;	    /* 0: not known */
+	struct split split; /* all zero: not known */
+	const struct kspan *children;
+	size_t children_count;
+	u64 more_count, more_ns; /* kernel spans that are not in the list */
+	u64 version;
+};
+
+/*
+ * Adds what is known of such a span, as one of which only the context was seen, and its kernel
+ * spans as above. It has `fathom.join`, and `fathom.pid` and `fathom.tid` of its thread.
+ */
+int spans_add_joined(struct spans *s, const struct joined_span *joined);
 
 /* After the last span: adds the kernel spans of the last trace. 0 or -ENOMEM. */
 int spans_finish(struct spans *s);

@@ -64,6 +64,16 @@ static inline struct received_list list_view(const struct list *l)
 }
 
 extern const struct received_scope kernel_scope; /* of kernel spans */
+extern const struct received_scope span_scope;	 /* of the others */
+
+/* Begins another trace, unless it is that of the last span of the batch. 0 or -ENOMEM. */
+int trace_begin(struct spans *s, struct trace_id trace);
+
+/*
+ * Keeps the kernel spans of the last span of the batch, of that process, until the trace is
+ * complete. Its attributes have room for one more. 0 or -ENOMEM.
+ */
+int children_wait(struct spans *s, const struct handed_span *handed, u32 pid);
 
 /* Adds the parts of a split that have time. */
 void split_add_to(struct list *list, const struct split *split);

@@ -154,6 +154,45 @@ static void text_write(struct json *j, const char *key, const char *text, size_t
 	json_string(j, key, copy);
 }
 
+/* How many received spans were joined with a thread, by how that is known or why it is not. */
+static void join_write(const struct board *board, struct json *j)
+{
+	const struct board_join *join = &board->join;
+	const struct board_serve *serve = &board->serve;
+	uint64_t left_out = atomic_load(&serve->claims_left_out);
+
+	json_object_begin(j, "join");
+	for (int i = 0; i < JOINED_LEFT_OUT; i++)
+		json_u64(j, joined_key(i), atomic_load(&join->spans[i]));
+	json_u64(j, "no_pid", atomic_load(&serve->no_pid));
+	json_u64(j, "other_host", atomic_load(&serve->other_host));
+	json_u64(j, "left_out", atomic_load(&join->spans[JOINED_LEFT_OUT]) + left_out);
+	json_u64(j, "passes", atomic_load(&join->passes));
+	json_u64(j, "chunks", atomic_load(&join->chunks));
+	json_u64(j, "cpu_ns", atomic_load(&join->cpu_ns));
+	json_object_end(j);
+}
+
+void up_senders_write(const struct board *board, struct json *j)
+{
+	const struct board_serve *serve = &board->serve;
+	unsigned int count = atomic_load(&serve->senders_shown);
+
+	json_array_begin_lines(j, "senders");
+	for (unsigned int i = 0; i < count && i < BOARD_SENDERS; i++) {
+		struct sender_info info = serve->senders[i];
+
+		board_text(info.address, info.address, sizeof(info.address));
+		board_text(info.program, info.program, sizeof(info.program));
+		board_text(info.language, info.language, sizeof(info.language));
+		for (int s = 0; s < SENDER_SERVICES; s++)
+			board_text(info.services[s], info.services[s], sizeof(info.services[s]));
+		sender_info_write(j, &info);
+	}
+	json_array_end(j);
+	json_u64(j, "senders_count", atomic_load(&serve->senders_count));
+}
+
 void up_parts_write(const struct board *board, struct json *j)
 {
 	const struct board_capture *capture = &board->capture;
@@ -167,6 +206,11 @@ void up_parts_write(const struct board *board, struct json *j)
 	json_u64(j, "lost", atomic_load(&capture->lost));
 	json_u64(j, "behind_ns", capture_behind_ns(board));
 	json_u64(j, "programs_missed", atomic_load(&capture->rings_missed));
+	json_u64(j, "raises", atomic_load(&capture->raises));
+	json_u64(j, "raises_refused", atomic_load(&capture->raises_refused));
+	json_u64(j, "raises_ended", atomic_load(&capture->raises_ended));
+	if (atomic_load(&capture->raised_pid))
+		json_s64(j, "raised_pid", atomic_load(&capture->raised_pid));
 	json_object_end(j);
 	json_object_begin(j, "map");
 	json_u64(j, "chunks", atomic_load(&map->chunks));
@@ -177,9 +221,13 @@ void up_parts_write(const struct board *board, struct json *j)
 	json_u64(j, "given_up", atomic_load(&map->given_up));
 	json_u64(j, "forgotten", atomic_load(&map->forgotten));
 	json_u64(j, "behind_ns", map_behind_ns(board));
-	json_u64(j, "kernel_spans", atomic_load(&map->kernel_spans));
+	json_u64(j, "kernel_spans",
+		 atomic_load(&map->kernel_spans) + atomic_load(&board->join.kernel_spans));
 	json_u64(j, "kernel_left_out", atomic_load(&map->kernel_left_out));
+	json_u64(j, "pins", atomic_load(&map->pins));
+	json_u64(j, "pins_failed", atomic_load(&map->pins_failed));
 	json_object_end(j);
+	join_write(board, j);
 	json_double(j, "spans_per_s", (double)atomic_load(&board->serve.spans_per_s) / 1000);
 }
 
@@ -205,6 +253,7 @@ static void store_write(const struct board_serve *serve, struct json *j)
 						       : "ok");
 	if (failed)
 		json_string(j, "log_error", strerror((int)failed));
+	json_u64(j, "unlisted_spans", atomic_load(&serve->unlisted));
 	json_object_end(j);
 }
 
@@ -236,5 +285,6 @@ void up_status_write(const struct board *board, struct json *j)
 	addresses_write(board, j);
 	store_write(&board->serve, j);
 	up_parts_write(board, j);
+	up_senders_write(board, j);
 	json_object_end(j);
 }

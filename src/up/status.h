@@ -18,6 +18,9 @@ const char *up_state(const struct board *board, const char *own);
 /* Writes members into an object that is begun: the processes, what each stage did, and its lag. */
 void up_parts_write(const struct board *board, struct json *j);
 
+/* Writes who sends spans: the latest ones. */
+void up_senders_write(const struct board *board, struct json *j);
+
 /* Writes the whole document, which `fathom status --json` shows. */
 void up_status_write(const struct board *board, struct json *j);
 

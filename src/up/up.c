@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "serve/socket_owner.h"
 #include "up/place.h"
 #include "up/port.h"
 #include "up/start.h"
@@ -25,7 +26,10 @@
 #define BACK_OFF_NS (SECOND_NS / 10) /* before a part is started again; doubled each time */
 #define BACK_OFF_MAX_NS (30 * SECOND_NS)
 #define STEADY_NS (30 * SECOND_NS) /* after so long a part has proved to work */
-#define PORTS_NS (2 * SECOND_NS)   /* for what an earlier run left */
+#define SENDERS_LIKELY 16
+#define CLAIMS_BYTES ((size_t)4 << 20) /* that wait for map */
+#define OWNERS_BYTES ((size_t)64 << 10)
+#define PORTS_NS (2 * SECOND_NS) /* for what an earlier run left */
 
 /* How long a part may take to end, of the ten seconds that all have. */
 static const uint64_t end_ns[PARTS] = {3500000000u, 2500000000u, 3500000000u};
@@ -43,6 +47,8 @@ struct up {
 	struct part_context context;
 	struct part_process parts[PARTS];
 	int signals, status;
+	uint32_t senders[SENDERS_LIKELY]; /* pids that sent spans last */
+	unsigned int sender_at;
 	bool ready, asked;
 	int err; /* why it ends by itself */
 };
@@ -202,6 +208,27 @@ static void status_answer(struct up *u)
 	close(fd);
 }
 
+/* ---- who has a socket ---- */
+
+/* serve may not look into other processes. */
+static void owner_answer(struct up *u)
+{
+	struct owner_answer answer = {0};
+	struct owner_question q;
+	int fd = u->context.owners[1];
+
+	if (recv(fd, &q, sizeof(q), MSG_DONTWAIT) != sizeof(q))
+		return;
+	answer.number = q.number;
+	q.inode = q.inode ? q.inode : socket_inode_elsewhere(&q.ends);
+	if (q.inode && socket_owner_find(q.inode, u->senders, SENDERS_LIKELY, &answer.owner) &&
+	    answer.owner.pid != u->senders[u->sender_at]) {
+		u->sender_at = (u->sender_at + 1) % SENDERS_LIKELY;
+		u->senders[u->sender_at] = answer.owner.pid;
+	}
+	send(fd, &answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /* ---- while it runs ---- */
 
 static void signals_take(struct up *u, struct error *e)
@@ -253,14 +280,17 @@ static int wait_ms(const struct up *u)
 static void step(struct up *u, int at_most_ms, struct error *e)
 {
 	struct pollfd fds[] = {{.fd = u->signals, .events = POLLIN},
-			       {.fd = u->status, .events = POLLIN}};
+			       {.fd = u->status, .events = POLLIN},
+			       {.fd = u->context.owners[1], .events = POLLIN}};
 
-	if (poll(fds, 2, at_most_ms) <= 0)
+	if (poll(fds, 3, at_most_ms) <= 0)
 		return;
 	if (fds[0].revents)
 		signals_take(u, e);
 	if (fds[1].revents)
 		status_answer(u);
+	if (fds[2].revents)
+		owner_answer(u);
 }
 
 /* Ends a part: politely first. What it still has to do goes to the next one. */
@@ -337,8 +367,25 @@ static int signals_open(struct up *u, struct error *e)
 	return u->signals < 0 ? error_set(e, errno, "cannot start") : 0;
 }
 
+/* Messages to parts, which stay when a part is started again. */
+static int pair_open(int fds[2], size_t bytes, struct error *e)
+{
+	int size = (int)bytes;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return error_set(e, errno, "cannot make a socket");
+	if (setsockopt(fds[0], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
+		setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	return 0;
+}
+
 static int sockets_open(struct up *u, struct error *e)
 {
+	int err = pair_open(u->context.claims, CLAIMS_BYTES, e);
+
+	err = err ? err : pair_open(u->context.owners, OWNERS_BYTES, e);
+	if (err)
+		return err;
 	u->context.spans = place_listen(&u->place, SPANS_SOCKET);
 	if (u->context.spans < 0)
 		return error_set(e, u->context.spans, "cannot make a socket in %s",
@@ -375,7 +422,10 @@ static int up_open(struct up *u, struct error *e)
 
 static void up_close(struct up *u)
 {
-	const int fds[] = {u->signals, u->status, u->context.spans};
+	const int fds[] = {u->signals,		 u->status,
+			   u->context.spans,	 u->context.claims[0],
+			   u->context.claims[1], u->context.owners[0],
+			   u->context.owners[1]};
 
 	if (u->status >= 0)
 		place_quit(&u->place, UP_SOCKET);
@@ -392,7 +442,11 @@ int up_run(const struct up_options *options, struct error *e)
 {
 	struct up u = {.options = options,
 		       .place = {.dir = -1, .lock = -1},
-		       .context = {.options = options, .dir = -1, .spans = -1},
+		       .context = {.options = options,
+				   .dir = -1,
+				   .spans = -1,
+				   .claims = {-1, -1},
+				   .owners = {-1, -1}},
 		       .signals = -1,
 		       .status = -1};
 	int err = up_open(&u, e);

@@ -26,6 +26,7 @@
 #include "base/notice.h"
 #include "base/range.h"
 #include "serve/serve.h"
+#include "up/chooser.h"
 
 struct up_options {
 	const char *dir;	    /* made if it is not there */
@@ -33,7 +34,9 @@ struct up_options {
 	bool capture;		    /* false: nothing is recorded */
 	struct limits keep;	    /* of chunks; 0: none */
 	uint32_t budget_ppm;	    /* of the CPUs' time for recording, in millionths; 0: none */
-	const char *user;	    /* of map and serve; NULL: "fathom", else "nobody" */
+	const struct chooser_rule *slow; /* what is slow, as the user says */
+	size_t slow_count;
+	const char *user; /* of map and serve; NULL: "fathom", else "nobody" */
 	/* Called when spans are served for the first time, or the host is recorded without a store.
 	 */
 	void (*ready)(void *arg, const struct serve_addresses *addresses, const char *user);

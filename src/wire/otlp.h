@@ -17,9 +17,23 @@
 #include "base/vec.h"
 #include "span/received.h"
 
-#define OTLP_DEPTH 32		   /* of values in values */
-#define OTLP_ATTRIBUTES_MAX 1024   /* of a span, an event, a link; the rest is counted as dropped */
+#define OTLP_DEPTH 32	       /* of values in values, unless it is set lower */
+#define OTLP_ATTRIBUTES 1024   /* of a span, an event, a link; the rest is counted as dropped */
+#define OTLP_ATTRIBUTES_MIN 64 /* that may be set: spans of this host's map have as many */
+#define OTLP_ATTRIBUTES_MAX 65536
 #define OTLP_VALUES_MAX (2u << 20) /* attributes, events and links of a request */
+
+/*
+ * Limits of this process, also for Zipkin's requests; 0 leaves one as it is. Set them before the
+ * first request: not thread-safe.
+ */
+struct otlp_limits {
+	unsigned int depth, attributes;
+};
+void otlp_limits_set(const struct otlp_limits *limits);
+
+/* The limit of attributes that is set. */
+size_t otlp_attributes_most(void);
 
 struct otlp_walk {
 	uint64_t spans;		/* of the request, rejected ones included */
@@ -28,7 +42,7 @@ struct otlp_walk {
 
 /*
  * Checks the structure of a request and builds nothing but the list of rejected spans. 0; -EPROTO
- * with a cause if it is malformed, deeper than OTLP_DEPTH, or has too many values; -ENOMEM. Free
+ * with a cause if it is malformed, too deep, or has too many values; -ENOMEM. Free
  * the walk in any case.
  */
 int otlp_walk(const void *data, size_t bytes, struct otlp_walk *out, struct error *e);

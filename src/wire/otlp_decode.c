@@ -298,10 +298,8 @@ int otlp_decode(const void *data, size_t bytes, struct pool *pool, struct receiv
 	struct decoding d = {.pool = pool, .out = out};
 	size_t before = out->count;
 	struct protobuf_field field;
-	struct otlp_walk walk;
-	int err = otlp_walk(data, bytes, &walk, e);
+	int err = otlp_walk_taken(data, bytes, e);
 
-	otlp_walk_free(&walk);
 	if (err)
 		return err;
 	while (!err && protobuf_next(&message, &field) > 0) {

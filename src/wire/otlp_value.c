@@ -137,7 +137,7 @@ int attributes_decode(struct pool *pool, struct protobuf_bytes message, uint32_t
 		      struct received_list *list)
 {
 	size_t count = fields_count(message, number), i = 0;
-	size_t kept = count < OTLP_ATTRIBUTES_MAX ? count : OTLP_ATTRIBUTES_MAX;
+	size_t most = otlp_attributes_most(), kept = count < most ? count : most;
 	struct attribute *items = pool_alloc(pool, kept, sizeof(*items));
 	struct protobuf_field field;
 	int err = items ? 0 : -ENOMEM;

@@ -3,9 +3,13 @@
 #ifndef WIRE_OTLP_VALUE_H
 #define WIRE_OTLP_VALUE_H
 
+#include "base/error.h"
 #include "base/pool.h"
 #include "base/protobuf.h"
 #include "span/received.h"
+
+/* Walks a request that was taken, whatever the limits were then. As otlp_walk(). */
+int otlp_walk_taken(const void *data, size_t bytes, struct error *e);
 
 /* How many fields of that number a message has. */
 size_t fields_count(struct protobuf_bytes message, uint32_t number);
@@ -14,8 +18,8 @@ size_t fields_count(struct protobuf_bytes message, uint32_t number);
 const char *pool_text(struct pool *pool, struct protobuf_bytes text);
 
 /*
- * Decodes the repeated KeyValue of field `number`. Those behind OTLP_ATTRIBUTES_MAX are counted in
- * list->dropped, to which they are added. 0 or -ENOMEM.
+ * Decodes the repeated KeyValue of field `number`. Those behind otlp_attributes_most() are counted
+ * in list->dropped, to which they are added. 0 or -ENOMEM.
  */
 int attributes_decode(struct pool *pool, struct protobuf_bytes message, uint32_t number,
 		      struct received_list *list);

@@ -8,6 +8,7 @@
 
 #include "base/protobuf.h"
 #include "wire/otlp.h"
+#include "wire/otlp_value.h"
 
 enum field_use {
 	USE_NONE,
@@ -133,7 +134,23 @@ MESSAGE(resource_spans, false);
 static const struct field request_fields[] = {[1] = ONE(resource_spans)};
 MESSAGE(request, false);
 
+static struct otlp_limits set = {OTLP_DEPTH, OTLP_ATTRIBUTES};
+
+void otlp_limits_set(const struct otlp_limits *limits)
+{
+	if (limits->depth)
+		set.depth = limits->depth < OTLP_DEPTH ? limits->depth : OTLP_DEPTH;
+	if (limits->attributes)
+		set.attributes = limits->attributes;
+}
+
+size_t otlp_attributes_most(void)
+{
+	return set.attributes;
+}
+
 struct walking {
+	unsigned int depth_most;
 	struct otlp_walk *out;
 	struct error *e;
 	uint64_t values;
@@ -188,13 +205,13 @@ static int span_end(struct walking *w)
 }
 
 static int message_walk(struct walking *w, const struct message *message,
-			struct protobuf_bytes from, int depth)
+			struct protobuf_bytes from, unsigned int depth)
 {
 	struct protobuf_field field;
 	int more;
 
-	if (depth > OTLP_DEPTH)
-		return error_say(w->e, EPROTO, "values are nested deeper than %d", OTLP_DEPTH);
+	if (depth > w->depth_most)
+		return error_say(w->e, EPROTO, "values are nested deeper than %u", w->depth_most);
 	if (message->is_span)
 		w->has_trace_id = w->has_span_id = false;
 	while ((more = protobuf_next(&from, &field)) > 0) {
@@ -215,14 +232,30 @@ static int message_walk(struct walking *w, const struct message *message,
 	return message->is_span ? span_end(w) : 0;
 }
 
-int otlp_walk(const void *data, size_t bytes, struct otlp_walk *out, struct error *e)
+static int walk(struct walking *w, const void *data, size_t bytes)
 {
-	struct walking w = {.out = out, .e = e};
 	int err;
 
-	*out = (struct otlp_walk){0};
-	err = message_walk(&w, &request, (struct protobuf_bytes){data, bytes}, 0);
-	return err ? error_set(e, err, "malformed OTLP request") : 0;
+	*w->out = (struct otlp_walk){0};
+	err = message_walk(w, &request, (struct protobuf_bytes){data, bytes}, 0);
+	return err ? error_set(w->e, err, "malformed OTLP request") : 0;
+}
+
+int otlp_walk(const void *data, size_t bytes, struct otlp_walk *out, struct error *e)
+{
+	struct walking w = {.depth_most = set.depth, .out = out, .e = e};
+
+	return walk(&w, data, bytes);
+}
+
+int otlp_walk_taken(const void *data, size_t bytes, struct error *e)
+{
+	struct otlp_walk out;
+	struct walking w = {.depth_most = OTLP_DEPTH, .out = &out, .e = e};
+	int err = walk(&w, data, bytes);
+
+	otlp_walk_free(&out);
+	return err;
 }
 
 void otlp_walk_free(struct otlp_walk *walk)

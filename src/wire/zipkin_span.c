@@ -24,7 +24,7 @@ void zipkin_tag_add(struct reading *r, const struct attribute *tag)
 {
 	if (!r->pool)
 		return;
-	if (r->tags.count == OTLP_ATTRIBUTES_MAX)
+	if (r->tags.count == otlp_attributes_most())
 		r->span.attributes.dropped++;
 	else if (vec_push(&r->tags, *tag))
 		r->no_memory = true;

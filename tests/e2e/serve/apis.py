@@ -483,7 +483,7 @@ def check_openapi(server, checks):
             ("status", {}), ("services", window), ("operations", {**window, "service": "api-shop"}),
             ("operations", {"from": "x"}), ("services", {"from": "x"}), ("search", {"limit": "x"}),
             ("search", {**window, "limit": 1}), ("search", {**window, "service": "api-bank"}),
-            ("live", {"kind": "x"})):
+            ("live", {"kind": "x"}), ("senders", {}), ("pins", {})):
         status, answer = server.get(f"/api/v1/{path}", **parameters)
         checks.equal(f"described: {path} {parameters}", described.check(
             f"/api/v1/{path}", status, answer), "")

@@ -22,6 +22,7 @@ import time
 from harness import Tests, check, equal, nothing_is_left_in_the_kernel, programs_loaded, until
 
 FATHOM, PROGRAM, PUBLISHER, SAMPLE = sys.argv[1:5]
+HERE = os.path.dirname(os.path.abspath(__file__))
 SAMPLE_TRACE = "0123456789abcdef1122334455667788"
 PARTS = ("capture", "map", "serve")
 SLEEP_MS = 300
@@ -125,9 +126,50 @@ class Shop:
         self.process.stdout.close()
 
 
+class Traced:
+    """What a program without libfathom sent: tests/e2e/up/traced.py."""
+
+    def __init__(self, case, service="plainshop"):
+        self.process = subprocess.Popen(
+            [sys.executable, os.path.join(HERE, "traced.py"), str(up.ports["OTLP over HTTP"]),
+             service, case], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        started.append(self.process)
+        self.pid = self.process.pid
+        self.spans = []
+        while (line := self.process.stdout.readline().strip()):
+            self.spans.append(dict(zip(("name", "trace", "id", "begin", "end"), line.split())))
+        check(self.spans, f"traced.py {case} made spans")
+        received.append(len(self.spans))
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(10)
+        self.process.stdout.close()
+
+    def joined(self):
+        """The spans as they are found, once it is told how each was joined."""
+        found = []
+
+        def look():
+            found[:] = []
+            for given in self.spans:
+                found.extend(span for span in up.spans(given["trace"], "?kernel=0")
+                             if span["span_id"] == given["id"] and attribute(span, "fathom.join"))
+            return len(found) == len(self.spans)
+
+        until(look, f"the spans of {self.pid} are joined", 30)
+        return found
+
+
+def split_of(span):
+    return {key[len("fathom.time."):-len("_ns")]: value
+            for key, value in span["attributes"].items() if key.startswith("fathom.time.")}
+
+
 folder = tempfile.mkdtemp(prefix="fathom-up-")
 up = shop = None
 started = []  # processes
+received = []  # spans of programs that send them
 
 
 def attribute(span, key):
@@ -151,7 +193,7 @@ def span_found(trace, span_id, seconds=30):
 def up_begins_and_records():
     global up, shop
     os.chmod(folder, 0o700)  # nobody but root can search the parent
-    up = Up(os.path.join(folder, "kept"))
+    up = Up(os.path.join(folder, "kept"), "--slow", "slowshop:buy=1ms", "--budget", "90%")
     shop = Shop()
     until(up.records, "a chunk is sealed", 60)
     until(up.runs, "all parts run")
@@ -273,6 +315,114 @@ def a_received_span_gets_the_split_of_its_published_context():
 
 
 @tests.add
+def a_span_of_a_plain_tracer_gets_its_split():
+    traced = Traced("nested")
+    inner, outer = traced.joined()
+    for span, given in zip((inner, outer), traced.spans):
+        equal(attribute(span, "fathom.join"), "connection", f"join of {span}")
+        equal((attribute(span, "fathom.pid"), attribute(span, "fathom.tid")),
+              (traced.pid, traced.pid), "the thread")
+        equal(sum(split_of(span).values()), int(given["end"]) - int(given["begin"]),
+              f"sum of {split_of(span)}")
+    check(split_of(outer)["timer"] >= 95_000_000, f"it slept: {split_of(outer)}")
+    for span in (inner, outer):
+        check(split_of(span)["cpu"] >= 55_000_000, f"it computed: {split_of(span)}")
+    check(split_of(inner).get("timer", 0) == 0, f"it did not sleep: {split_of(inner)}")
+    kernel = [span for span in up.spans(traced.spans[1]["trace"]) if span["name"] == "timer"]
+    equal([span["parent_id"] for span in kernel], [outer["span_id"]], "its sleep is its child")
+    traced.end()
+    metrics = up.ask("queries", "/metrics")[1].decode()
+    check(re.search(r'time_seconds_total\{service="plainshop",operation="outer".*part="timer"\} 0\.[01]',
+                    metrics), "its sleep is in /metrics")
+
+
+@tests.add
+def what_cannot_be_joined_says_why():
+    for case, why in (("overlapping", "ambiguous"), ("unnamed_threads", "ambiguous"),
+                      ("elsewhere", "other host")):
+        traced = Traced(case)
+        for span in traced.joined():
+            equal(attribute(span, "fathom.join"), why, f"join, {case}")
+            equal(split_of(span), {}, f"split, {case}")
+        traced.end()
+    traced = Traced("threads")
+    for span in traced.joined():
+        equal(attribute(span, "fathom.join"), "thread", "join by the id of the thread")
+        equal(attribute(span, "fathom.tid"), attribute(span, "thread.id"), "the thread")
+        check(split_of(span)["timer"] >= 45_000_000 and split_of(span)["cpu"] >= 25_000_000,
+              f"split: {split_of(span)}")
+    traced.end()
+    join = up.status()["join"]
+    check(join["connection"] >= 2 and join["thread"] >= 2 and join["ambiguous"] >= 4 and
+          join["other_host"] >= 2, f"{join}")
+
+
+@tests.add
+def it_is_told_who_sends():
+    traced = Traced("nested", "toldshop")
+    sender = []
+
+    def look():
+        sender[:] = [told for told in up.get("/api/v1/senders")[1]["senders"]
+                     if told.get("pid") == traced.pid]
+        return sender
+
+    until(lambda: look() and sender[0]["services"], "the sender is told")
+    equal((sender[0]["services"], sender[0]["spans"], sender[0]["address"]),
+          (["toldshop"], 2, "127.0.0.1"), f"{sender}")
+    check(sender[0]["program"].startswith("python3"), f"{sender}")
+    until(lambda: any(told.get("pid") == traced.pid for told in up.status()["senders"]),
+          "the status tells it, too")
+    words = f"(pid {traced.pid})", "toldshop", "joined"
+    until(lambda: all(word in subprocess.run([FATHOM, "status", up.dir], capture_output=True,
+                                             text=True).stdout for word in words),
+          "and so does its text")
+    traced.end()
+
+
+def pins(*arguments):
+    return subprocess.run([FATHOM, "pin", "-o", up.dir, *arguments], capture_output=True, text=True)
+
+
+@tests.add
+def an_operation_that_gets_slow_is_looked_at_closely():
+    traced = Traced("slow", "slowshop")
+    equal({attribute(span, "fathom.kernel.why") for span in traced.joined()}, {"slow"}, "why")
+    until(lambda: up.status()["capture"]["raises"] == 1, "the calls of its process are recorded")
+    traced.end()
+    until(lambda: up.status()["map"]["pins"] >= 1, "a span that took ten times as long is pinned")
+    equal(up.status()["map"]["pins_failed"], 0, "pins that failed")
+    shown = pins("--list")
+    check(shown.returncode == 0 and shown.stdout.rstrip().endswith("slow"), f"{shown}")
+    path = shown.stdout.split("  ")[0]
+    done = subprocess.run([FATHOM, "report", path, "--by", "process", "--json"],
+                          capture_output=True, text=True)
+    equal(done.returncode, 0, f"fathom report: {done.stderr}")
+
+
+@tests.add
+def a_trace_is_pinned_until_the_pin_is_removed():
+    trace, span_id = shop.request(20)
+    span_found(trace, span_id)
+    done = pins(trace)
+    equal(done.returncode, 0, f"fathom pin: {done.stderr}")
+    path = done.stdout.split("  ")[0]
+    shown = subprocess.run([FATHOM, "trace", path, trace, "--json"], capture_output=True, text=True)
+    equal(shown.returncode, 0, f"fathom trace: {shown.stderr}")
+    check(span_id in shown.stdout, "the pin has the span")
+    listed = up.get("/api/v1/pins")[1]["pins"]
+    equal([pin["why"] for pin in listed if pin.get("trace_id") == trace], ["asked"], f"{listed}")
+    name = os.path.basename(path)
+    equal(pins("--remove", name).returncode, 0, "it is removed")
+    check(not os.path.exists(path), "it is gone")
+    for arguments, why in (((name, "--list"), "exclude"), (("--remove", name), "no pin"),
+                           (("f" * 32,), "no span"), ((), "say what"), (("--from", "x"), "from and to")):
+        refused = pins(*arguments)
+        check(refused.returncode and why in refused.stderr, f"{arguments}: {refused.stderr}")
+    equal(up.ask("queries", "/api/v1/pins?from=1m", b"x", "text/plain")[0], 415, "type of a form")
+
+
+@tests.add
 def report_takes_the_directory():
     done = subprocess.run([FATHOM, "report", up.dir, "--by", "name", "--json"],
                           capture_output=True, text=True)
@@ -302,7 +452,7 @@ def status_tells_of_each_process_and_stage():
         check(part["memory_bytes"] > 0 and part["pid"] > 0, f"{part}")
     check(status["map"]["chunks"] > 0 and status["map"]["spans"] >= 12, f"{status['map']}")
     check(status["capture"]["behind_ns"] < 5e9 and status["map"]["behind_ns"] < 5e9, "lag")
-    equal(status["received"]["spans"], 3, "received spans")
+    equal(status["received"]["spans"], 3 + sum(received), "received spans")
     served = up.get("/api/v1/status")[1]
     equal(served["state"], "ok", "state")
     equal([part["pid"] for part in served["processes"]],

@@ -83,4 +83,35 @@ TEST(a_context_alone_or_of_two_spans_stays)
 	pool_free(&pool);
 }
 
+TEST(a_span_that_could_not_be_joined_has_the_reason_and_no_time)
+{
+	static const struct attribute reason[] = {
+		{.key = "fathom.kind", .type = VALUE_STRING, .string = "context"},
+		{.key = "fathom.join", .type = VALUE_STRING, .string = "ambiguous"}};
+	struct received_span spans[] = {span_make(7, given, 1), span_make(7, reason, 2)};
+	struct received_batch batch = {spans, 2, 2};
+	struct pool pool = {0};
+
+	CHECK_EQ(spans_join(&batch, &pool), 0);
+	CHECK_EQ(batch.count, 1);
+	CHECK_EQ(batch.data[0].attributes.count, 2);
+	CHECK_STR(batch.data[0].attributes.data[1].string, "ambiguous");
+	pool_free(&pool);
+}
+
+TEST(of_two_halves_of_a_call_the_one_that_begins_with_it_is_joined)
+{
+	struct received_span spans[] = {span_make(7, given, 1), span_make(7, given, 1),
+					span_make(7, seen, 4)};
+	struct received_batch batch = {spans, 3, 3};
+	struct pool pool = {0};
+
+	spans[1].begin_ns = spans[2].begin_ns = 1010;
+	CHECK_EQ(spans_join(&batch, &pool), 0);
+	CHECK_EQ(batch.count, 2);
+	CHECK_EQ(number(&batch.data[0], "fathom.time.lock_ns"), -1);
+	CHECK_EQ(number(&batch.data[1], "fathom.time.lock_ns"), 30);
+	pool_free(&pool);
+}
+
 TEST_MAIN()

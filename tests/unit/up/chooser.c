@@ -147,4 +147,96 @@ TEST(samples_leave_half_of_the_burst)
 	chooser_free(c);
 }
 
+TEST(rules_say_what_is_slow)
+{
+	static const struct chooser_rule rules[] = {{NULL, NULL, 50 * 1000000},
+						    {"shop", NULL, 5 * 1000000},
+						    {"shop", "report", 500 * 1000000}};
+	struct chooser *c = chooser_new();
+	struct chooser_span span = span_of("buy", 6 * 1000000);
+
+	chooser_rules_set(c, rules, 3);
+	CHECK_EQ(chooser_ask(c, &span, BEGIN_NS), CHOSEN_SLOW); /* the first span that is seen */
+	span.duration_ns = 4 * 1000000;
+	CHECK(chooser_ask(c, &span, BEGIN_NS) != CHOSEN_SLOW);
+	span.name = "report";
+	span.duration_ns = 400 * 1000000;
+	CHECK(chooser_ask(c, &span, BEGIN_NS) != CHOSEN_SLOW);
+	span.service = "bank";
+	CHECK_EQ(chooser_ask(c, &span, BEGIN_NS), CHOSEN_SLOW);
+	chooser_free(c);
+}
+
+TEST(a_process_of_which_an_operation_got_slow_is_told_once)
+{
+	static const struct chooser_rule rule = {NULL, NULL, 5 * 1000000};
+	struct chooser *c = chooser_new();
+	struct chooser_span span = span_of("buy", 6 * 1000000);
+	uint64_t now_ns = BEGIN_NS;
+	uint32_t pid = 0;
+
+	chooser_rules_set(c, &rule, 1);
+	span.pid = 77;
+	for (int i = 0; i < 19; i++)
+		chooser_ask(c, &span, now_ns);
+	CHECK(!chooser_raise_take(c, now_ns, &pid)); /* too few */
+	chooser_ask(c, &span, now_ns);
+	CHECK(chooser_raise_take(c, now_ns, &pid));
+	CHECK_EQ(pid, 77);
+	for (int i = 0; i < 100; i++)
+		chooser_ask(c, &span, now_ns + 200 * SECOND_NS);
+	CHECK(!chooser_raise_take(c, now_ns, &pid)); /* once in five minutes */
+	for (int i = 0; i < 100; i++)
+		chooser_ask(c, &span, now_ns + 400 * SECOND_NS);
+	CHECK(chooser_raise_take(c, now_ns, &pid));
+	span.name = "sell"; /* another operation: a tenth of the time is used up */
+	for (int i = 0; i < 100; i++)
+		chooser_ask(c, &span, now_ns + 420 * SECOND_NS);
+	CHECK(!chooser_raise_take(c, now_ns, &pid));
+	chooser_free(c);
+}
+
+TEST(few_slow_spans_among_many_do_not_make_an_operation_slow)
+{
+	static const struct chooser_rule rule = {NULL, NULL, 5 * 1000000};
+	struct chooser *c = chooser_new();
+	uint32_t pid;
+
+	chooser_rules_set(c, &rule, 1);
+	for (unsigned int i = 0; i < 1000; i++) {
+		struct chooser_span span = span_of("buy", i % 25 == 24 ? 6000000 : 1000000);
+
+		span.pid = 77;
+		chooser_ask(c, &span, BEGIN_NS + i * SECOND_NS / 100);
+	}
+	CHECK(!chooser_raise_take(c, BEGIN_NS + 10 * SECOND_NS, &pid));
+	chooser_free(c);
+}
+
+TEST(a_span_of_ten_times_what_is_slow_is_to_be_pinned)
+{
+	static const struct chooser_rule rule = {NULL, NULL, 5 * 1000000};
+	struct chooser *c = chooser_new();
+	struct chooser_span span = span_of("buy", 49 * 1000000);
+	struct chooser_pin pin;
+
+	chooser_rules_set(c, &rule, 1);
+	span.trace = (struct trace_id){1, 2};
+	span.begin_ns = 1000;
+	chooser_ask(c, &span, BEGIN_NS);
+	CHECK(!chooser_pin_take(c, &pin));
+	span.duration_ns = 51 * 1000000;
+	chooser_ask(c, &span, BEGIN_NS);
+	CHECK(chooser_pin_take(c, &pin));
+	CHECK_EQ(pin.trace.low, 2);
+	CHECK_EQ(pin.begin_ns, 1000);
+	CHECK_EQ(pin.end_ns, 1000 + 51 * 1000000);
+	CHECK(!chooser_pin_take(c, &pin));
+	chooser_ask(c, &span, BEGIN_NS + 9 * SECOND_NS);
+	CHECK(!chooser_pin_take(c, &pin)); /* one in ten seconds */
+	chooser_ask(c, &span, BEGIN_NS + 10 * SECOND_NS);
+	CHECK(chooser_pin_take(c, &pin));
+	chooser_free(c);
+}
+
 TEST_MAIN()

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/claims.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "serve/claim.h"
+#include "serve/entry.h"
+#include "store/store.h"
+
+#define PID_MAX (1 << 22)
+#define WAIT_NS UINT64_C(250000000) /* for one sender */
+#define WAIT_MAX_NS UINT64_C(1000000000)
+#define WAIT_SHARE 10		/* one part of the time in so many */
+#define CONTAINER_NAME_BYTES 12 /* the host name of a container, by default */
+
+/* What is known of the process of a resource. */
+struct origin {
+	const struct received_resource *resource;
+	uint32_t pid; /* 0: why says why */
+	uint8_t flags;
+	const char *why;
+};
+
+struct claims {
+	struct senders *senders;
+	int fd;
+	uint64_t from_position;
+	char host[256];
+	VEC(struct origin) origins; /* of the batch */
+	struct bytes message;
+	uint64_t wait_ns, waited_ns; /* how long it may wait for senders; since when that is so */
+	atomic_uint_fast64_t no_pid, other_host, left_out;
+};
+
+/* ---- attributes ---- */
+
+static const struct attribute *attribute_of(const struct received_list *list, const char *key)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (strcmp(list->data[i].key, key) == 0)
+			return &list->data[i];
+	}
+	return NULL;
+}
+
+static const char *text_of(const struct received_list *list, const char *key)
+{
+	const struct attribute *a = attribute_of(list, key);
+
+	return a && a->type == VALUE_STRING ? a->string : "";
+}
+
+static uint32_t number_of(const struct received_list *list, const char *key)
+{
+	const struct attribute *a = attribute_of(list, key);
+
+	return a && a->type == VALUE_INTEGER && a->integer > 0 && a->integer <= PID_MAX
+		       ? (uint32_t)a->integer
+		       : 0;
+}
+
+/* ---- the process of a resource ---- */
+
+/* Programs that send on what others made. */
+static bool is_forwarder(const struct sender_info *who)
+{
+	static const char *const programs[] = {
+		"otelcol",    "jaeger",	  "alloy", "grafana-agent", "vector",
+		"fluent-bit", "telegraf", "tempo", "datadog-agent", "zipkin"};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		if (strncmp(who->program, programs[i], strlen(programs[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The number that a process has in its own pid namespace. */
+static uint32_t own_number(uint32_t pid)
+{
+	char path[64], line[256];
+	uint32_t number = pid;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *last = strrchr(line, '\t');
+
+		if (strncmp(line, "NSpid:", 6) == 0 && last)
+			number = (uint32_t)strtoul(last + 1, NULL, 10);
+	}
+	if (file)
+		fclose(file);
+	return number;
+}
+
+static bool process_is_there(uint32_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return access(path, F_OK) == 0;
+}
+
+static bool is_container_name(const char *host)
+{
+	return strspn(host, "0123456789abcdef") >= CONTAINER_NAME_BYTES;
+}
+
+/* Of this host, as far as the resource tells: it names none, this one, or a container. */
+static bool host_fits(const struct claims *c, const struct received_list *resource)
+{
+	const char *host = text_of(resource, "host.name");
+
+	return !*host || strcmp(host, c->host) == 0 || is_container_name(host);
+}
+
+static bool sent_it_itself(const struct sender_info *who, const struct received_list *resource)
+{
+	uint32_t pid = number_of(resource, "process.pid");
+
+	if (!who->pid || is_forwarder(who))
+		return false;
+	if (pid)
+		return pid == who->pid || pid == own_number(who->pid);
+	return who->services_count < 2;
+}
+
+static void origin_find(struct claims *c, const struct sender_info *who, struct origin *o)
+{
+	const struct received_list *resource = &o->resource->attributes;
+	uint32_t pid = number_of(resource, "process.pid");
+	const char *host = text_of(resource, "host.name");
+
+	if (!host_fits(c, resource)) {
+		o->why = "other host";
+	} else if (sent_it_itself(who, resource)) {
+		o->pid = who->pid;
+		o->flags = CLAIM_BY_CONNECTION;
+	} else if (pid && *host && strcmp(host, c->host) == 0 && process_is_there(pid)) {
+		o->pid = pid;
+	} else {
+		o->why = who->is_local ? "no pid" : "other host";
+	}
+	if (strcmp(text_of(resource, "telemetry.sdk.language"), "nodejs") == 0)
+		o->flags |= CLAIM_ON_MAIN;
+}
+
+/* NULL: no memory. */
+static const struct origin *origin_of(struct claims *c, uint16_t connection,
+				      const struct received_resource *resource)
+{
+	struct sender_info who = {.is_local = true};
+	struct origin origin = {.resource = resource};
+	const struct sender_words words = {
+		resource->service, text_of(&resource->attributes, "telemetry.sdk.language")};
+
+	for (size_t i = c->origins.count; i-- > 0;) {
+		if (c->origins.data[i].resource == resource)
+			return &c->origins.data[i];
+	}
+	senders_find(c->senders, connection, &words, &who);
+	origin_find(c, &who, &origin);
+	return vec_push(&c->origins, origin) ? NULL : &c->origins.data[c->origins.count - 1];
+}
+
+/*
+ * Waits for a sender that is still looked for, as it is when the first request of a connection was
+ * just taken. Many such connections must not hold up the loader.
+ */
+static void sender_await(struct claims *c, uint16_t connection)
+{
+	uint64_t now_ns = clock_now_ns(), took_ns;
+
+	c->wait_ns += (now_ns - c->waited_ns) / WAIT_SHARE;
+	c->wait_ns = c->wait_ns < WAIT_MAX_NS ? c->wait_ns : WAIT_MAX_NS;
+	c->waited_ns = now_ns;
+	senders_await(c->senders, connection, c->wait_ns < WAIT_NS ? c->wait_ns : WAIT_NS);
+	took_ns = clock_now_ns() - now_ns;
+	c->wait_ns -= took_ns < c->wait_ns ? took_ns : c->wait_ns;
+}
+
+/* ---- marks ---- */
+
+static int span_mark(struct received_span *span, const char *why, struct pool *pool)
+{
+	size_t count = span->attributes.count;
+	struct attribute *list = pool_alloc(pool, count + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	if (count)
+		memcpy(list, span->attributes.data, count * sizeof(*list));
+	list[count] = (struct attribute){.key = "fathom.join", .type = VALUE_STRING, .string = why};
+	span->attributes.data = list;
+	span->attributes.count = count + 1;
+	return 0;
+}
+
+int claims_mark(struct claims *c, const struct log_entry *entry, struct received_batch *batch,
+		struct pool *pool)
+{
+	uint16_t connection;
+	int err = 0;
+
+	if (!c)
+		return 0;
+	c->origins.count = 0;
+	connection = entry->begin >= c->from_position ? entry_connection(entry->data, entry->bytes)
+						      : 0;
+	if (connection)
+		sender_await(c, connection);
+	for (size_t i = 0; connection && i < batch->count && !err; i++) {
+		const struct origin *o = origin_of(c, connection, batch->data[i].resource);
+
+		if (!o)
+			return -ENOMEM;
+		if (o->why)
+			err = span_mark(&batch->data[i], o->why, pool);
+	}
+	return err;
+}
+
+/* ---- claims ---- */
+
+static void message_send(struct claims *c, size_t spans)
+{
+	if (c->message.failed) {
+		bytes_free(&c->message);
+		c->message.failed = false;
+		atomic_fetch_add(&c->left_out, spans);
+	} else if (c->message.count && send(c->fd, c->message.data, c->message.count,
+					    MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		atomic_fetch_add(&c->left_out, spans);
+	}
+	c->message.count = 0;
+}
+
+static void span_claim(struct claims *c, const struct origin *o, const struct received_span *span)
+{
+	const struct claim claim = {
+		.trace = span->trace,
+		.span_id = span->span_id,
+		.parent_id = span->parent_id,
+		.begin_ns = span->begin_ns,
+		.end_ns = span->end_ns,
+		.pid = o->pid,
+		.tid = number_of(&span->attributes, "thread.id"),
+		.kind = span->kind,
+		.flags = (uint8_t)(o->flags |
+				   (span->status == RECEIVED_ERROR ? CLAIM_IS_ERROR : 0)),
+		.service = span->resource->service,
+		.name = span->name,
+		.thread = text_of(&span->attributes, "thread.name")};
+
+	claim_put(&c->message, &claim);
+}
+
+static const struct origin *origin_known(const struct claims *c,
+					 const struct received_resource *resource)
+{
+	for (size_t i = c->origins.count; i-- > 0;) {
+		if (c->origins.data[i].resource == resource)
+			return &c->origins.data[i];
+	}
+	return NULL;
+}
+
+void claims_send(struct claims *c, const struct received_batch *batch, const uint8_t *fates)
+{
+	size_t spans = 0;
+
+	for (size_t i = 0; c && c->origins.count && i < batch->count; i++) {
+		const struct origin *o = origin_known(c, batch->data[i].resource);
+
+		if (!o || fates[i] != STORE_ADDED)
+			continue;
+		if (!o->pid) {
+			atomic_fetch_add(
+				strcmp(o->why, "no pid") == 0 ? &c->no_pid : &c->other_host, 1);
+			continue;
+		}
+		span_claim(c, o, &batch->data[i]);
+		spans++;
+		if (c->message.count < CLAIM_MESSAGE_BYTES)
+			continue;
+		message_send(c, spans);
+		spans = 0;
+	}
+	if (spans)
+		message_send(c, spans);
+}
+
+/* ---- begin and end ---- */
+
+int claims_open(struct senders *senders, int fd, uint64_t from_position, struct claims **out)
+{
+	struct claims *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->senders = senders;
+	c->fd = fd;
+	c->from_position = from_position;
+	c->wait_ns = WAIT_MAX_NS;
+	c->waited_ns = clock_now_ns();
+	gethostname(c->host, sizeof(c->host) - 1);
+	*out = c;
+	return 0;
+}
+
+void claims_close(struct claims *c)
+{
+	if (!c)
+		return;
+	vec_free(&c->origins);
+	bytes_free(&c->message);
+	free(c);
+}
+
+struct claims_counts claims_counts(struct claims *c)
+{
+	if (!c)
+		return (struct claims_counts){0};
+	return (struct claims_counts){atomic_load(&c->no_pid), atomic_load(&c->other_host),
+				      atomic_load(&c->left_out)};
+}

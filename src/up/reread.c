@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "up/reread.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chunk/directory.h"
+#include "up/join_pass.h"
+#include "up/pins.h"
+#include "up/spans_internal.h"
+
+#define CHUNKS "chunks"
+#define BEFORE_NS                                                                                  \
+	UINT64_C(2000000000) /* that much earlier: a thread may sleep in the first chunk */
+
+struct rereading {
+	int dir;
+	const char *path;
+	u64 from_ns, to_ns; /* since 1970 */
+	VEC(struct join_claim *) claims;
+	VEC(size_t) numbers; /* of their spans in the batch */
+	VEC(char *) paths;   /* of chunks */
+};
+
+/* ---- spans ---- */
+
+static u32 number_of(const struct received_list *list, const char *key)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct attribute *a = &list->data[i];
+
+		if (strcmp(a->key, key) == 0 && a->type == VALUE_INTEGER && a->integer > 0 &&
+		    a->integer <= INT32_MAX)
+			return (u32)a->integer;
+	}
+	return 0;
+}
+
+static u32 first_of(u32 a, u32 b)
+{
+	return a ? a : b;
+}
+
+static int claim_add(struct rereading *r, const struct received_span *span, size_t number)
+{
+	u32 tid = first_of(number_of(&span->attributes, "fathom.tid"),
+			   number_of(&span->attributes, "thread.id"));
+	u32 pid = first_of(number_of(&span->attributes, "fathom.pid"),
+			   number_of(&span->resource->attributes, "process.pid"));
+	struct join_claim *c;
+
+	if (!tid || !pid || span->end_ns <= span->begin_ns)
+		return 0;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->claim = (struct claim){.trace = span->trace,
+				  .span_id = span->span_id,
+				  .parent_id = span->parent_id,
+				  .begin_ns = span->begin_ns,
+				  .end_ns = span->end_ns,
+				  .pid = pid};
+	c->nested = (struct nested){
+		.trace = span->trace, .span_id = span->span_id, .parent_id = span->parent_id};
+	c->tid = tid;
+	if (vec_push(&r->claims, c)) {
+		free(c);
+		return -ENOMEM;
+	}
+	r->from_ns = !r->from_ns || span->begin_ns < r->from_ns ? span->begin_ns : r->from_ns;
+	r->to_ns = span->end_ns > r->to_ns ? span->end_ns : r->to_ns;
+	return vec_push(&r->numbers, number);
+}
+
+/* ---- chunks ---- */
+
+static void paths_free(struct rereading *r)
+{
+	for (size_t i = 0; i < r->paths.count; i++)
+		free(r->paths.data[i]);
+	r->paths.count = 0;
+}
+
+/* Collects the chunks of a recording in the directory that have something of the time. */
+static int recording_look(struct rereading *r, const char *name)
+{
+	int fd = openat(r->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const struct recording_hold hold = {.dir = fd, .lock = -1};
+	struct chunk_names names = {0};
+	bool has_own = false;
+	int err = fd < 0 ? -errno : chunk_names_list(name, &hold, &names, NULL);
+
+	for (size_t i = 0; i < names.count && !err; i++) {
+		const struct chunk_name *c = &names.names[i];
+		char *path;
+
+		if (c->open || c->begin_unix_ns >= r->to_ns ||
+		    c->end_unix_ns + BEFORE_NS <= r->from_ns)
+			continue;
+		has_own |= c->end_unix_ns > r->from_ns;
+		if (asprintf(&path, "%s/%s/%s", r->path, name, c->name) < 0)
+			err = -ENOMEM;
+		else if (vec_push(&r->paths, path))
+			err = -ENOMEM;
+	}
+	chunk_names_free(&names);
+	if (fd >= 0)
+		close(fd);
+	if (!has_own)
+		paths_free(r);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* The chunks that are left, else those of a pin. */
+static int chunks_find(struct rereading *r, struct error *e)
+{
+	char name[sizeof(PINS_DIR) + PIN_NAME_BYTES + 1];
+	pin_list pins = {0};
+	int err = recording_look(r, CHUNKS);
+
+	if (!err && !r->paths.count)
+		err = pins_list(r->dir, &pins);
+	for (size_t i = 0; i < pins.count && !err && !r->paths.count; i++) {
+		snprintf(name, sizeof(name), PINS_DIR "/%s", pins.data[i].name);
+		err = recording_look(r, name);
+	}
+	vec_free(&pins);
+	if (err)
+		return error_set(e, err, "cannot read chunks");
+	if (!r->paths.count)
+		return error_say(e, ENOENT, "no chunk is left of that time");
+	return r->paths.count > REREAD_CHUNKS_MAX
+		       ? error_say(e, E2BIG, "the trace lasts for more than %d chunks",
+				   REREAD_CHUNKS_MAX)
+		       : 0;
+}
+
+/* ---- reading ---- */
+
+static void times_set(struct rereading *r, const struct chunk_clock *clock)
+{
+	for (size_t i = 0; i < r->claims.count; i++) {
+		struct join_claim *c = r->claims.data[i];
+
+		c->nested.begin_ns = c->claim.begin_ns - clock->unix_ns + clock->monotonic_ns;
+		c->nested.end_ns = c->claim.end_ns - clock->unix_ns + clock->monotonic_ns;
+	}
+}
+
+/* Adds what was found below each span. The pool is lent to the builder of spans. */
+static int children_add(struct rereading *r, const struct chunk_info *chunk,
+			struct received_batch *batch, struct pool *pool)
+{
+	struct spans s = {.pool = *pool, .chunk = chunk};
+	int err = 0;
+
+	for (size_t i = 0; i < r->claims.count && !err; i++) {
+		struct join_claim *c = r->claims.data[i];
+		size_t at = s.batch.count;
+
+		if (!c->children.count)
+			continue;
+		err = vec_push(&s.batch, batch->data[r->numbers.data[i]]);
+		err = err ? err : kernel_children_add(&s, c->children.data, c->children.count, at);
+		for (size_t k = at + 1; k < s.batch.count && !err; k++)
+			err = vec_push(batch, s.batch.data[k]);
+	}
+	*pool = s.pool;
+	vec_free(&s.batch);
+	return err;
+}
+
+static int chunks_read(struct rereading *r, struct received_batch *batch, struct pool *pool,
+		       struct error *e)
+{
+	const struct chunk_info *list[REREAD_CHUNKS_MAX];
+	const struct recording_info *info;
+	struct recording *recording;
+	struct join_range range = {.chunks = list, .by_context = true};
+	u64 mapped = 0;
+	int err = recording_open(&recording, (const char *const *)r->paths.data, r->paths.count,
+				 NULL, e);
+
+	if (err)
+		return err;
+	info = recording_info(recording);
+	for (size_t i = 0; i < info->chunk_count && i < REREAD_CHUNKS_MAX; i++)
+		list[range.chunks_count++] = &info->chunks[i];
+	times_set(r, &list[0]->clock);
+	err = join_pass(r->claims.data, r->claims.count, &range, &mapped);
+	if (!err)
+		err = children_add(r, list[range.chunks_count - 1], batch, pool);
+	recording_close(recording);
+	return err ? error_set(e, err, "cannot read chunks") : 0;
+}
+
+int reread_kernel(int dir, const char *path, struct received_batch *batch, struct pool *pool,
+		  struct error *e)
+{
+	struct rereading r = {.dir = dir, .path = path};
+	int err = 0;
+
+	for (size_t i = 0; i < batch->count && !err; i++)
+		err = claim_add(&r, &batch->data[i], i);
+	if (!err && r.claims.count)
+		err = chunks_find(&r, e);
+	if (!err && r.claims.count)
+		err = chunks_read(&r, batch, pool, e);
+	for (size_t i = 0; i < r.claims.count; i++) {
+		vec_free(&r.claims.data[i]->children);
+		free(r.claims.data[i]);
+	}
+	vec_free(&r.claims);
+	vec_free(&r.numbers);
+	paths_free(&r);
+	vec_free(&r.paths);
+	return err;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who sends: this program connects to itself. */
+#include "serve/senders.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/unit/check.h"
+
+struct pair {
+	int client, server;
+};
+
+static struct pair pair_make(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(at);
+	int listening = socket(AF_INET, SOCK_STREAM, 0);
+	struct pair pair = {.client = socket(AF_INET, SOCK_STREAM, 0)};
+
+	CHECK_EQ(bind(listening, (struct sockaddr *)&at, sizeof(at)), 0);
+	CHECK_EQ(listen(listening, 1), 0);
+	CHECK_EQ(getsockname(listening, (struct sockaddr *)&at, &size), 0);
+	CHECK_EQ(connect(pair.client, (struct sockaddr *)&at, sizeof(at)), 0);
+	pair.server = accept(listening, NULL, NULL);
+	CHECK(pair.server >= 0);
+	close(listening);
+	return pair;
+}
+
+static void pair_close(const struct pair *pair)
+{
+	close(pair->client);
+	close(pair->server);
+}
+
+static struct sender_info found(struct senders *s, uint16_t number, const char *service)
+{
+	const struct sender_words words = {service, "c"};
+	struct sender_info info = {0};
+
+	for (int i = 0; i < 1000 && !senders_find(s, number, &words, &info); i++)
+		poll(NULL, 0, 10);
+	return info;
+}
+
+TEST(the_process_at_the_other_end_is_found)
+{
+	struct pair pair = pair_make();
+	struct socket_ends ends;
+	struct socket_owner owner;
+	uint32_t likely[] = {1, (uint32_t)getpid()};
+	uint64_t inode;
+
+	CHECK(socket_ends_read(pair.server, &ends));
+	CHECK(socket_ends_are_local(&ends));
+	inode = socket_inode_find(&ends);
+	CHECK(inode != 0);
+	CHECK(socket_owner_find(inode, likely, 2, &owner));
+	CHECK_EQ(owner.pid, (uint32_t)getpid());
+	CHECK(socket_owner_find(inode, NULL, 0, &owner));
+	CHECK_EQ(owner.pid, (uint32_t)getpid());
+	CHECK(!socket_owner_find(inode + 1000000000, NULL, 0, &owner));
+	pair_close(&pair);
+}
+
+TEST(connections_of_one_process_are_one_sender)
+{
+	struct pair one = pair_make(), two = pair_make();
+	const struct sender_request taken = {.spans = 5, .rejected = 1};
+	const struct sender_request refused = {.is_refused = true};
+	struct senders *s;
+	struct sender_info info;
+	sender_list list = {0};
+	uint16_t first, second;
+
+	CHECK_EQ(senders_open(NULL, &s), 0);
+	first = senders_connection(s, one.server);
+	CHECK(first != 0);
+	senders_request(s, first, &taken); /* before it may be known who that is */
+	CHECK_EQ(senders_connection(s, one.server), first);
+	second = senders_connection(s, two.server);
+	CHECK(second != 0 && second != first);
+	info = found(s, second, "bank");
+	CHECK_EQ(info.pid, (uint32_t)getpid());
+	info = found(s, first, "shop");
+	senders_request(s, second, &refused);
+	CHECK_EQ(senders_read(s, &list), 0);
+	CHECK_EQ(list.count, 1);
+	CHECK_EQ(list.data[0].pid, (uint32_t)getpid());
+	CHECK_EQ(list.data[0].requests, 2);
+	CHECK_EQ(list.data[0].requests_refused, 1);
+	CHECK_EQ(list.data[0].spans, 5);
+	CHECK_EQ(list.data[0].spans_rejected, 1);
+	CHECK(list.data[0].is_local);
+	CHECK_STR(list.data[0].address, "127.0.0.1");
+	CHECK_STR(list.data[0].services[0], "bank");
+	CHECK_STR(list.data[0].services[1], "shop");
+	CHECK_EQ(list.data[0].services_count, 2);
+	CHECK_STR(list.data[0].language, "c");
+	CHECK(list.data[0].last_ns >= list.data[0].first_ns && list.data[0].first_ns > 0);
+	vec_free(&list);
+	senders_close(s);
+	pair_close(&one);
+	pair_close(&two);
+}
+
+static bool nobody_find(void *arg, uint64_t inode, const struct socket_ends *ends,
+			struct socket_owner *owner)
+{
+	return false;
+}
+
+TEST(a_sender_whose_process_is_not_seen_is_told_by_its_address)
+{
+	const struct owner_finder nobody = {nobody_find, NULL};
+	struct pair pair = pair_make();
+	struct senders *s;
+	struct sender_info info;
+	uint16_t number;
+
+	CHECK_EQ(senders_open(&nobody, &s), 0);
+	number = senders_connection(s, pair.server);
+	info = found(s, number, NULL);
+	CHECK_EQ(info.pid, 0);
+	CHECK(info.is_local);
+	CHECK_STR(info.address, "127.0.0.1");
+	CHECK_EQ(senders_connection(s, -1), 0);
+	CHECK(!senders_find(s, 0, &(struct sender_words){0}, &info));
+	senders_close(s);
+	pair_close(&pair);
+}
+
+TEST_MAIN()
