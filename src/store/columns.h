@@ -40,10 +40,8 @@ enum span_column {
 #define SPAN_COLUMN_NAMES SPAN_COLUMNS(SPAN_COLUMN_FIRST, SPAN_COLUMN_NEXT)
 
 #define TYPED_COLUMN_NEXT(name) ", " #name
-#define TYPED_COLUMN_NAMES                                                                         \
-	TYPED_TEXT_COLUMNS(TYPED_COLUMN_NEXT) TYPED_NUMBER_COLUMNS(TYPED_COLUMN_NEXT)
 
-/* The same as a list. */
+/* As a list. */
 #define TYPED_COLUMN_BEFORE(name) #name ", "
 #define TYPED_COLUMNS_LISTED                                                                       \
 	TYPED_TEXT_COLUMNS(TYPED_COLUMN_BEFORE) "n0" TYPED_NUMBER_REST(TYPED_COLUMN_NEXT)

@@ -51,7 +51,7 @@ void statement_bind_id(struct statement *s, struct trace_id id);
 void statement_bind_text(struct statement *s, const char *text, size_t bytes);
 void statement_free(struct statement *s);
 
-#define ROW_COLUMNS_MAX 40
+#define ROW_COLUMNS_MAX 64
 
 struct row {
 	void *columns[ROW_COLUMNS_MAX];

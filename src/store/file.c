@@ -158,13 +158,15 @@ static int version_read(const struct store_file *f, struct database *db,
 static int progress_read(struct store_file *f, struct database *db, duckdb_connection connection,
 			 struct error *e)
 {
-	const struct row_taker taker = {progress_take, f, 8};
+	const struct row_taker taker = {progress_take, f, 8}, newer = {number_take, &f->newer, 1};
 	int err = sql_run(db, connection,
 			  "SELECT position, created_ns, least_ns, greatest_ns, spans,"
 			  " (SELECT count(*)::UBIGINT FROM filter),"
 			  " (SELECT count(*)::UBIGINT FROM kernel), version FROM progress",
 			  &taker, e);
 
+	if (!err && f->version >= FILE_VERSION_TYPED)
+		err = sql_run(db, connection, "SELECT count(*)::UBIGINT FROM newer", &newer, e);
 	return err || f->version < FILE_VERSION_TYPED ? err
 						      : typed_load(&f->typed, db, connection, e);
 }

@@ -30,6 +30,7 @@ struct store_file {
 		greatest_ns; /* begins of its spans; the least is above if there are none */
 	uint64_t spans;
 	uint64_t kernel; /* kernel spans */
+	uint64_t newer;	 /* spans that replace another one of the file; from version 6 on */
 	struct trace_filter filter;
 	struct typed typed; /* the attributes that have columns */
 };

@@ -5,7 +5,7 @@
 
 #include "store/database.h"
 
-#define FILLER_COLUMNS_MAX 64
+#define FILLER_COLUMNS_MAX 80
 
 struct table {
 	const char *name;

@@ -6,6 +6,7 @@
 
 #include "store/columns.h"
 #include "store/internal.h"
+#include "store/typed_read.h"
 
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
@@ -18,9 +19,8 @@ struct shared {
 };
 
 struct finding {
-	bool kernel;			/* looks for kernel spans */
-	const struct typed *typed;	/* of the file; NULL: it has no columns for attributes */
-	const char *keys[TYPED_PLACES]; /* copies of its keys */
+	bool kernel;		    /* looks for kernel spans */
+	struct typed_reading typed; /* of the file */
 	struct pool *pool;
 	const struct asking *asking;
 	struct received_batch *out;
@@ -153,67 +153,6 @@ static int place_find(struct finding *f, const struct row *row, const struct rec
 	return err ? err : 1;
 }
 
-/* The key of a column, which is copied once for each file. */
-static const char *key_of(struct finding *f, unsigned int place)
-{
-	const char *key = f->typed->keys[place];
-
-	if (!f->keys[place])
-		f->keys[place] = text_keep(f->pool, (struct stored_text){key, strlen(key)});
-	return f->keys[place];
-}
-
-/* The attribute in a column. 1; 0: there is none; or -ENOMEM. */
-static int typed_take(struct finding *f, const struct row *row, unsigned int place,
-		      struct attribute *out)
-{
-	unsigned int column = COLUMN_FIRST_PART + place;
-	struct stored_text text;
-
-	if (place >= TYPED_TEXTS) {
-		uint64_t number = row_number(row, column);
-
-		*out = (struct attribute){.type = VALUE_INTEGER, .integer = (int64_t)number - 1};
-		if (!number)
-			return 0;
-	} else {
-		text = row_stored(row, column);
-		if (!text.bytes)
-			return 0;
-		*out = (struct attribute){.type = VALUE_STRING, .string = text_keep(f->pool, text)};
-		if (!out->string)
-			return -ENOMEM;
-	}
-	out->key = key_of(f, place);
-	return out->key ? 1 : -ENOMEM;
-}
-
-/* Puts the attributes in columns before those in text. */
-static int attributes_join(struct finding *f, const struct row *row, struct received_list *list)
-{
-	struct attribute typed[TYPED_PLACES], *all;
-	size_t count = 0;
-
-	for (unsigned int place = 0; place < TYPED_PLACES && f->typed; place++) {
-		int got = typed_take(f, row, place, &typed[count]);
-
-		if (got < 0)
-			return got;
-		count += (size_t)got;
-	}
-	if (!count)
-		return 0;
-	all = pool_alloc(f->pool, count + list->count, sizeof(*all));
-	if (!all)
-		return -ENOMEM;
-	memcpy(all, typed, count * sizeof(*all));
-	if (list->count)
-		memcpy(all + count, list->data, list->count * sizeof(*all));
-	list->data = all;
-	list->count += count;
-	return 0;
-}
-
 static int span_take(void *arg, const struct row *row)
 {
 	struct finding *f = arg;
@@ -235,7 +174,7 @@ static int span_take(void *arg, const struct row *row)
 	err = err ? err
 		  : attributes_text_read(row_stored(row, COLUMN_attributes), f->pool,
 					 &span.attributes);
-	err = err ? err : attributes_join(f, row, &span.attributes);
+	err = err ? err : typed_read(&f->typed, row, COLUMN_FIRST_PART, &span.attributes);
 	err = err ? err : rest_text_read(row_stored(row, COLUMN_rest), f->pool, &span);
 	if (!err)
 		f->out->data[seen->place] = span;
@@ -289,12 +228,14 @@ static int spans_find(struct finding *f, const struct asking *a, const struct st
 		      struct error *e)
 {
 	const struct row_taker taker = {span_take, f,
-					COLUMN_FIRST_PART + (f->typed ? TYPED_PLACES : 0)};
+					COLUMN_FIRST_PART + (f->typed.typed ? TYPED_PLACES : 0)};
 	struct statement s = {0};
 	int err;
 
-	statement_add(&s, f->typed ? "SELECT " SPAN_COLUMN_NAMES TYPED_COLUMN_NAMES " FROM "
-				   : "SELECT " SPAN_COLUMN_NAMES " FROM ");
+	statement_add(&s, "SELECT " SPAN_COLUMN_NAMES);
+	if (f->typed.typed)
+		typed_columns_add(&s, f->typed.typed);
+	statement_add(&s, " FROM ");
 	statement_add(&s, table_of(f));
 	statement_add(&s, " WHERE trace IN (");
 	ids_add(&s, ids);
@@ -345,8 +286,9 @@ static int file_find(struct finding *f, const struct asking *a, const struct sto
 	int err = store_file_use(file, &a->store->db, a->connection, e);
 
 	shared_forget(f);
-	memset(f->keys, 0, sizeof(f->keys));
-	f->typed = !f->kernel && file->version >= FILE_VERSION_TYPED ? &file->typed : NULL;
+	f->typed = (struct typed_reading){.pool = f->pool};
+	if (!f->kernel && file->version >= FILE_VERSION_TYPED)
+		f->typed.typed = &file->typed;
 	/* a span is stored together with its texts, or after them */
 	err = err ? err : spans_find(f, a, ids, e);
 	return err ? err : texts_find(f, a, e);

@@ -261,6 +261,7 @@ int store_commit(struct store *s, uint64_t position, struct error *e)
 	if (err)
 		return err;
 	appending_end(&s->appending);
+	__atomic_fetch_add(&files_newest(s)->newer, s->newer.count, __ATOMIC_RELAXED);
 	s->newer.count = 0;
 	typed_count(s);
 	span_sums_committed(&s->sums);

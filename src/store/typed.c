@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#define SEEN_KEYS_MAX 1000   /* of a transaction, that are counted */
-#define TEXT_BYTES_MAX 512   /* longer ones are compressed better together with others */
-#define OWN_PREFIX "fathom." /* of attributes that the store looks for in texts */
+#define SEEN_KEYS_MAX 1000     /* of a transaction, that are counted */
+#define TEXT_BYTES_MAX 512     /* longer ones are compressed better together with others */
+#define KIND_KEY "fathom.kind" /* for which the store looks in texts */
 
 const char *typed_column(int place)
 {
@@ -72,7 +72,7 @@ static int key_learn(struct typed *t, struct typed_learning *l, const char *key,
 
 	places_of(t, is_text, &count);
 	if (count == (is_text ? TYPED_TEXTS : TYPED_NUMBERS) || bytes >= TYPED_KEY_BYTES ||
-	    strncmp(key, OWN_PREFIX, strlen(OWN_PREFIX)) == 0 || !typed_text_fits(key, bytes))
+	    strcmp(key, KIND_KEY) == 0 || !typed_text_fits(key, bytes))
 		return TYPED_NONE;
 	typed[0] = is_text ? 's' : 'n';
 	memcpy(typed + 1, key, bytes);

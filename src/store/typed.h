@@ -22,7 +22,7 @@
 #include "store/database.h"
 
 #define TYPED_TEXTS 16
-#define TYPED_NUMBERS 8
+#define TYPED_NUMBERS 16
 #define TYPED_PLACES (TYPED_TEXTS + TYPED_NUMBERS)
 #define TYPED_KEY_BYTES 64
 #define TYPED_SEEN 64
@@ -30,10 +30,12 @@
 
 #define TYPED_TEXT_COLUMNS(F)                                                                      \
 	F(s0)                                                                                      \
-	F(s1) F(s2) F(s3) F(s4) F(s5) F(s6) F(s7) F(s8) F(s9) F(s10) F(s11) F(s12) F(s13) F(s14)   \
-		F(s15)
+	F(s1)                                                                                      \
+	F(s2) F(s3) F(s4) F(s5) F(s6) F(s7) F(s8) F(s9) F(s10) F(s11) F(s12) F(s13) F(s14) F(s15)
 #define TYPED_NUMBER_COLUMNS(F) F(n0) TYPED_NUMBER_REST(F)
-#define TYPED_NUMBER_REST(F) F(n1) F(n2) F(n3) F(n4) F(n5) F(n6) F(n7)
+#define TYPED_NUMBER_REST(F)                                                                       \
+	F(n1)                                                                                      \
+	F(n2) F(n3) F(n4) F(n5) F(n6) F(n7) F(n8) F(n9) F(n10) F(n11) F(n12) F(n13) F(n14) F(n15)
 
 /* The keys of a file. */
 struct typed {
