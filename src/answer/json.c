@@ -76,6 +76,8 @@ static void row_write_members(struct json *j, const struct row *row)
 	unknown_write(j, row);
 	if (row->network_namespace)
 		json_u64(j, "network_namespace", row->network_namespace);
+	if (row->own_ns)
+		json_u64(j, "own_ns", row->own_ns);
 	if (row->caller) {
 		json_string(j, "caller", row->caller);
 		json_string(j, "callee", row->callee);

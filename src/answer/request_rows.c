@@ -57,6 +57,7 @@ static struct group *group_find(struct rows *out, const struct counted *c, enum 
 		return g;
 	g->row.key = rows_text(out, "%s", key);
 	g->row.service = op->service;
+	g->row.absent = ROW_OF_REQUESTS;
 	if (by == REQUEST_ROWS_EDGE)
 		edge_describe(g, c);
 	return g->row.key ? g : NULL;
@@ -68,22 +69,22 @@ static int exchange_add(struct rows *out, const struct requests *r, u32 i, enum 
 	bool server = by != REQUEST_ROWS_EDGE && c.x->server.process;
 	const struct edge *e = &r->edges[i];
 	struct group *g;
-	u32 threads;
+	u64 awaited_ns = r->awaited[i].ns, duration_ns;
 
 	if (!c.x->caller.process && !c.x->server.process)
 		return 0;
 	c.bounds = server ? request_span_bounds(r, i, true) : request_brief_bounds(r, i);
 	if (!is_counted(r, c.x, c.bounds.end_ns))
 		return 0;
-	c.time = server ? request_span_time(r, i, true, &threads)
-			: request_brief_time(r, i, &threads);
+	c.time = server ? request_server_time(r, i) : request_brief_time(r, i);
 	g = group_find(out, &c, by);
 	if (!g)
 		return -ENOMEM;
 	if (by == REQUEST_ROWS_EDGE && e->candidates && e->probability_ppm < EDGE_SURE_PPM)
 		g->row.unsure++;
-	return group_add(g, &c.time, c.bounds.end_ns - c.bounds.begin_ns,
-			 request_is_unanswered(r, i));
+	duration_ns = c.bounds.end_ns - c.bounds.begin_ns;
+	g->row.own_ns += duration_ns > awaited_ns ? duration_ns - awaited_ns : 0;
+	return group_add(g, &c.time, duration_ns, request_is_unanswered(r, i));
 }
 
 int request_rows_fill(struct rows *out, const struct requests *r, enum request_rows_by by)

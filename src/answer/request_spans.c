@@ -204,12 +204,27 @@ struct span_position request_brief_position(const struct requests *r, u32 exchan
 				      b.begin_ns, b.end_ns, false};
 }
 
+struct split request_server_time(const struct requests *r, u32 exchange)
+{
+	u32 threads;
+	struct split time = request_span_time(r, exchange, true, &threads);
+	s64 awaited = (s64)r->awaited[exchange].off_thread_ns;
+
+	if (awaited > time.ns[SPLIT_off_thread])
+		awaited = time.ns[SPLIT_off_thread];
+	time.ns[SPLIT_off_thread] -= awaited;
+	time.ns[SPLIT_network] += awaited;
+	return time;
+}
+
 /* The time of the server; what the caller waited besides is off its threads. */
-struct split request_brief_time(const struct requests *r, u32 exchange, u32 *threads)
+struct split request_brief_time(const struct requests *r, u32 exchange)
 {
 	const struct request_bounds b = request_brief_bounds(r, exchange);
-	bool server = exchange_at(r, exchange)->server.process != 0;
-	struct split time = request_span_time(r, exchange, server, threads);
+	u32 threads;
+	struct split time = exchange_at(r, exchange)->server.process
+				    ? request_server_time(r, exchange)
+				    : request_span_time(r, exchange, false, &threads);
 	s64 rest = split_rest(&time, b.end_ns - b.begin_ns);
 
 	if (rest > 0)
@@ -248,7 +263,7 @@ const struct span *request_span_brief(struct span_builder *b, const struct reque
 	b->span.kind = x->server.process ? "server" : "client";
 	bounds_fill(&b->span, &bounds);
 	owner_fill(b, r, end->process, end->first_tid);
-	b->span.time = request_brief_time(r, exchange, &b->span.threads);
+	b->span.time = request_brief_time(r, exchange);
 	brief_notes(b, r, exchange);
 	return span_done(b);
 }

@@ -28,6 +28,9 @@ const struct span *request_span_brief(struct span_builder *b, const struct reque
 /* The place and time split of that span. */
 struct span_position request_brief_position(const struct requests *r, u32 exchange);
 struct request_bounds request_brief_bounds(const struct requests *r, u32 exchange);
-struct split request_brief_time(const struct requests *r, u32 exchange, u32 *threads);
+struct split request_brief_time(const struct requests *r, u32 exchange);
+
+/* What the server's threads did. Off them, it waited for calls of its own (network), or else. */
+struct split request_server_time(const struct requests *r, u32 exchange);
 
 #endif

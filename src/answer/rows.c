@@ -149,6 +149,11 @@ static u64 sort_callees(const struct row *r)
 	return r->with_callees_ns;
 }
 
+static u64 sort_own(const struct row *r)
+{
+	return r->own_ns;
+}
+
 static u64 sort_count(const struct row *r)
 {
 	return r->count;
@@ -188,10 +193,10 @@ static const struct sort {
 	const char *name;
 	u64 (*value)(const struct row *r);
 } sorts[] = {
-	{"cpu", sort_cpu},	   {"work", sort_work},	  {"total", sort_total},
-	{"callees", sort_callees}, {"count", sort_count}, {"errors", sort_errors},
-	{"p50", sort_p50},	   {"p95", sort_p95},	  {"p99", sort_p99},
-	{"max", sort_max},	   {"key", sort_key},
+	{"cpu", sort_cpu},	 {"work", sort_work},	    {"total", sort_total},
+	{"own", sort_own},	 {"callees", sort_callees}, {"count", sort_count},
+	{"errors", sort_errors}, {"p50", sort_p50},	    {"p95", sort_p95},
+	{"p99", sort_p99},	 {"max", sort_max},	    {"key", sort_key},
 };
 
 static int row_compare(const void *a, const void *b, void *arg)
@@ -281,6 +286,7 @@ static int group_merge(struct rows *rows, struct group *into, const struct group
 		row->written_bytes += more->row.written_bytes;
 		row->connections += more->row.connections;
 		row->unsure += more->row.unsure;
+		row->own_ns += more->row.own_ns;
 		row->unknown |= more->row.unknown;
 		row->total_ns += more->row.total_ns;
 		row->with_callees_ns += more->row.with_callees_ns;

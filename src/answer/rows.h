@@ -14,6 +14,7 @@
 #define ROW_NO_DURATIONS 2 /* neither a total nor percentiles, as for events */
 #define ROW_NO_SPLIT 4
 #define ROW_OF_LIVES 16	     /* counts threads, whose durations are the times that they lived */
+#define ROW_OF_REQUESTS 32   /* counts requests, whose key names the service */
 #define ROW_NO_PERCENTILES 8 /* a sum without single durations, as for parts of time on a CPU */
 
 /* How often calls failed with an error. */
@@ -65,8 +66,9 @@ struct row {
 	struct split time;
 	/* enum unknown_reason of its unknown time; 0: there is none, or it is not told here */
 	unsigned int unknown;
-	const char *caller, *callee;	/* of rows by edge: services; else NULL */
-	uint64_t unsure;		/* of rows by edge: calls whose request is not sure */
+	const char *caller, *callee; /* of rows by edge: services; else NULL */
+	uint64_t own_ns; /* of rows of requests: without the time of the calls that they made */
+	uint64_t unsure; /* of rows by edge: calls whose request is not sure */
 	const struct row_errno *errnos; /* of the errors, the most frequent first */
 	size_t errnos_count;
 };
@@ -112,9 +114,9 @@ void rows_scale(struct rows *rows, uint64_t all_ns, uint64_t part_ns);
 
 /*
  * The last step: makes rows->rows of the sums, with quantiles, sorted. `sort` is "cpu", "work",
- * "total", "callees", "count", "errors", "p50", "p95", "p99", "max" or "key". Equal rows are sorted
- * by key, service, host, process and thread. It can be called again after a merge. 0, -EINVAL for
- * an unknown order, or -ENOMEM.
+ * "total", "own", "callees", "count", "errors", "p50", "p95", "p99", "max" or "key". Equal rows are
+ * sorted by key, service, host, process and thread. It can be called again after a merge. 0,
+ * -EINVAL for an unknown order, or -ENOMEM.
  */
 int rows_finish(struct rows *rows, const char *sort);
 

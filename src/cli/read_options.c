@@ -121,7 +121,7 @@ const struct option report_option_table[] = {
 	 "of waits: disk,lock (default: cpu)",
 	 NULL, AT(of), option_text},
 	{"sort", 0, "KEY",
-	 "cpu, work, total, callees, count, errors, p50, p95, p99, max or key\n"
+	 "cpu, work, total, own, callees, count, errors, p50, p95, p99, max\nor key "
 	 "(default: cpu for processes and threads, total for spans,\ncount for events and errors, "
 	 "else work)",
 	 NULL, AT(sort), option_text},
@@ -247,8 +247,9 @@ static int functions_check(const struct report_options *o, struct error *e)
 
 int report_options_check(void *options, const struct operands *operands, struct error *e)
 {
-	static const char *const sorts[] = {"cpu", "work", "total", "callees", "count", "errors",
-					    "p50", "p95",  "p99",   "max",     "key",	NULL};
+	static const char *const sorts[] = {"cpu",   "work",   "total", "own", "callees",
+					    "count", "errors", "p50",	"p95", "p99",
+					    "max",   "key",    NULL};
 	struct report_options *o = options;
 	int err = no_command(operands, e);
 

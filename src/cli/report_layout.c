@@ -62,10 +62,10 @@ const char *report_count_name(const struct report *report)
 const char *report_column_name(enum report_column column)
 {
 	static const char *const names[REPORT_COLUMNS] = {
-		[COLUMN_TOTAL] = "total",     [COLUMN_WORK] = "work",	  [COLUMN_IDLE] = "idle",
-		[COLUMN_CPU] = "cpu",	      [COLUMN_P50] = "p50",	  [COLUMN_P95] = "p95",
-		[COLUMN_P99] = "p99",	      [COLUMN_MAX] = "max",	  [COLUMN_READ] = "read",
-		[COLUMN_WRITTEN] = "written", [COLUMN_ERRORS] = "errors",
+		[COLUMN_TOTAL] = "total", [COLUMN_OWN] = "own",		[COLUMN_WORK] = "work",
+		[COLUMN_IDLE] = "idle",	  [COLUMN_CPU] = "cpu",		[COLUMN_P50] = "p50",
+		[COLUMN_P95] = "p95",	  [COLUMN_P99] = "p99",		[COLUMN_MAX] = "max",
+		[COLUMN_READ] = "read",	  [COLUMN_WRITTEN] = "written", [COLUMN_ERRORS] = "errors",
 	};
 
 	return names[column];
@@ -75,6 +75,7 @@ const char *report_column_name(enum report_column column)
 static bool column_ns(const struct row *row, enum report_column column, uint64_t *ns)
 {
 	const uint64_t values[REPORT_COLUMNS] = {[COLUMN_TOTAL] = row->total_ns,
+						 [COLUMN_OWN] = row->own_ns,
 						 [COLUMN_WORK] = row_work_ns(row),
 						 [COLUMN_IDLE] = (uint64_t)row->time.ns[SPLIT_idle],
 						 [COLUMN_CPU] = (uint64_t)split_on_cpu(&row->time),
@@ -111,17 +112,19 @@ char *report_column_text(const struct row *row, enum report_column column, char 
 /* The columns that suit the rows. */
 static void columns_choose(struct report_layout *l, const struct report *report)
 {
-	bool lives = false, ranks = !report->rows_count, idle = false;
+	bool lives = false, ranks = !report->rows_count, idle = false, own = false;
 
 	for (size_t i = 0; i < report->rows_count; i++) {
 		const struct row *row = &report->rows[i];
 
 		idle |= row->time.ns[SPLIT_idle] != 0;
+		own |= row->own_ns != 0;
 		lives |= row->absent & ROW_OF_LIVES;
 		ranks |= !(row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES));
 		l->shown[COLUMN_READ] |= row->read_bytes || row->written_bytes;
 	}
 	l->shown[COLUMN_TOTAL] = !idle && strcmp(report->sort, "work") != 0;
+	l->shown[COLUMN_OWN] = own;
 	l->shown[COLUMN_WORK] = l->shown[COLUMN_IDLE] = idle;
 	l->shown[COLUMN_WRITTEN] = l->shown[COLUMN_READ];
 	l->shown[COLUMN_CPU] = lives;

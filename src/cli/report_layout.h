@@ -11,6 +11,7 @@
 /* The columns of numbers between the count and the bar, in their order. */
 enum report_column {
 	COLUMN_TOTAL,
+	COLUMN_OWN,
 	COLUMN_WORK,
 	COLUMN_IDLE,
 	COLUMN_CPU,

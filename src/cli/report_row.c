@@ -58,7 +58,8 @@ void row_label(const struct row *row, int columns, bool second, char *text, size
 		snprintf(text, size, "%s", name);
 	else if (row->pid || row->command)
 		process_label(row, name, columns, text, size);
-	else if (row->service && strcmp(row->service, name) != 0)
+	else if (row->service && strcmp(row->service, name) != 0 &&
+		 !(row->absent & ROW_OF_REQUESTS))
 		snprintf(text, size, "%s (%s)", name, row->service);
 	else if (row->several_namespaces && !row->values[0])
 		snprintf(text, size, "%s, network namespace %" PRIu64, name,

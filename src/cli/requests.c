@@ -99,11 +99,12 @@ static int dot_take(void *arg, const struct trace *trace)
 	return request_dot_trace(arg, trace);
 }
 
-static int rows_of(const struct request_answer *a, enum request_rows_by by, struct rows *rows)
+static int rows_of(const struct request_answer *a, enum request_rows_by by, const char *sort,
+		   struct rows *rows)
 {
 	int err = request_rows_fill(rows, &a->requests, by);
 
-	return err ? err : rows_finish(rows, "total");
+	return err ? err : rows_finish(rows, sort);
 }
 
 static int dot_print(const struct request_answer *a, const struct request_options *o,
@@ -119,7 +120,7 @@ static int dot_print(const struct request_answer *a, const struct request_option
 		return request_answer_give(a, &choice, &(struct trace_sink){dot_take, stdout},
 					   counts);
 	}
-	err = rows_of(a, REQUEST_ROWS_EDGE, &rows);
+	err = rows_of(a, REQUEST_ROWS_EDGE, "total", &rows);
 	if (!err)
 		request_dot_edges(stdout, rows.rows.data, rows.rows.count);
 	counts->given = rows.rows.count;
@@ -139,9 +140,9 @@ static int operations_write(const struct terminal *t, const struct request_answe
 {
 	const struct source *one = a->sources.list.data[0];
 	struct rows rows = {0};
-	int err = rows_of(a, REQUEST_ROWS_OPERATION, &rows);
+	int err = rows_of(a, REQUEST_ROWS_OPERATION, "own", &rows);
 	struct report report = {.by = "operation",
-				.sort = "total",
+				.sort = "own",
 				.hosts = a->sources.several ? a->sources.list.count : 0,
 				.from_ns = one->from_ns,
 				.to_ns = one->to_ns,

@@ -259,7 +259,11 @@ static int times_make(struct requests *r)
 
 	for (size_t i = 0; i < r->hosts_count && !err; i++)
 		err = thread_times_make(&r->times[i], r->hosts[i].p);
-	return err ? err : stints_make(&r->stints, &in);
+	err = err ? err : stints_make(&r->stints, &in);
+	if (err)
+		return err;
+	r->awaited = awaited_find(&in, &r->stints);
+	return r->awaited ? 0 : -ENOMEM;
 }
 
 int requests_make(struct requests *out, const struct request_host *hosts, size_t count,
@@ -299,6 +303,7 @@ void requests_free(struct requests *r)
 	vec_free(&r->operation_list);
 	free(r->operations);
 	stints_free(&r->stints);
+	free(r->awaited);
 	vec_free(&r->exchanges);
 	free(r->edges);
 	free(r->parents);

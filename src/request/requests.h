@@ -11,6 +11,7 @@
 #ifndef REQUEST_REQUESTS_H
 #define REQUEST_REQUESTS_H
 
+#include "request/awaited.h"
 #include "request/exchanges.h"
 #include "request/hand_offs.h"
 #include "request/link.h"
@@ -65,6 +66,7 @@ struct requests {
 	VEC(struct request_operation) operation_list;
 	struct thread_times *times; /* of each host */
 	struct stints stints;
+	struct awaited *awaited; /* of each exchange */
 	VEC(struct request_span) spans;
 	VEC(struct request_trace) traces; /* by begin, then id */
 	size_t hand_offs;		  /* how many there were */
