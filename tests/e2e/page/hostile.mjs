@@ -106,6 +106,18 @@ const gone = async () => {
   checks.equal("it comes back by itself", await page.locator("table.operations tbody tr").count() > 0, true);
 };
 
+const guarded = async () => {
+  await page.goto(await act("token"));
+  await page.getByText("This server asks for its token").waitFor();
+  await page.getByLabel("Token").fill("wrong");
+  await page.keyboard.press("Enter");
+  await page.getByText("This server asks for its token").waitFor();
+  await page.getByLabel("Token").fill("open-sesame");
+  await page.keyboard.press("Enter");
+  await page.getByText("No request ended in the").waitFor();
+  checks.equal("token: with it, the page works", await page.locator("header .health").innerText(), "0 spans");
+};
+
 try {
   await empty();
   const traces = JSON.parse(await act("send"));
@@ -115,6 +127,7 @@ try {
   await live();
   checks.equal("no error in the console, no request that fails, none to another host", trouble.filter((text) => !text.includes("404")), []);
   await gone();
+  await guarded();
 } catch (error) {
   checks.equal(`at ${page.url()}`, String(error), "");
 }

@@ -74,7 +74,7 @@ class Site:
 
     def __init__(self, fathom, folder):
         self.fathom, self.folder, self.options = fathom, folder, []
-        self.server = None
+        self.server = self.guarded = None
         self.start()
 
     def start(self):
@@ -106,6 +106,14 @@ class Site:
         self.post("baskets", list(story()))
         self.server.wait("it is stored", lambda: self.server.trace(f"{1119:032x}"))
         return "sent"
+
+    def token(self):
+        """Another server, which asks for a token."""
+        path = f"{self.folder}.token"
+        with open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write("open sesame".replace(" ", "-"))
+        self.guarded = Server(self.fathom, f"{self.folder}-guarded", "--token-file", path)
+        return f"http://127.0.0.1:{self.guarded.ports['queries']}"
 
     def live(self):
         self.post("shop", [span(time.time_ns(), 1, "told live", begin=20 * 10**9)])
@@ -150,7 +158,7 @@ def main():
             failed.append(name)
             print(f"not ok 1 - {name}\n# got {got!r}\n# wanted {wanted!r}", flush=True)
     with tempfile.TemporaryDirectory(prefix="fathom-page-") as folder:
-        site = Site(fathom, folder)
+        site = Site(fathom, f"{folder}/data")
         try:
             page_checks(site, check)
             browser = subprocess.Popen(["node", f"{HERE}/hostile.mjs", packages,
@@ -163,9 +171,10 @@ def main():
                     print(line, end="", flush=True)
             return browser.wait(60) or len(failed)
         finally:
-            if site.server.process.poll() is None:
-                site.server.process.kill()
-                site.server.process.wait()
+            for server in (site.server, site.guarded):
+                if server and server.process.poll() is None:
+                    server.process.kill()
+                    server.process.wait()
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ const trace = async ({ operation: name }) => {
   checks.equal("trace: the address opens at the same span", new URL(page.url()).searchParams.get("span"), chosen.span_id);
   await page.keyboard.press("/");
   await page.keyboard.type("no-such-word-in-it");
-  await page.getByText("0 spans").waitFor();
+  await page.locator(".trace .tools [role=status]", { hasText: /^0 spans$/ }).waitFor();
   await page.locator(".trace input[type=search]").fill(name);
   await page.locator(".trace .tools [role=status]", { hasText: /^[1-9]/ }).waitFor();
   checks.equal("trace: find counts", /^[1-9]\d* spans?$/.test(await textOf(page, ".trace .tools [role=status]")), true);

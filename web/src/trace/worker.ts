@@ -25,8 +25,20 @@ const post = (reply: Reply, buffers: Transferable[] = []) => (self as unknown as
 let answer: ApiTrace | undefined;
 let haystack: string[] | undefined; // of each span, made by the first find
 
+const TRIES = 3;
+const PAUSE_MS = 2000;
+
+/** A large trace can take more time or memory than a busy server has just now. */
+const fetchPatiently = async (path: string, headers: Record<string, string>): Promise<Response> => {
+  for (let tries = 1; ; tries++) {
+    const response = await fetch(path, { headers });
+    if (response.status !== 503 || tries === TRIES) return response;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+};
+
 const load = async (path: string, headers: Record<string, string>) => {
-  const response = await fetch(path, { headers });
+  const response = await fetchPatiently(path, headers);
   const body = await response.text();
   if (!response.ok) {
     post({ reply: "failed", status: response.status, body });
