@@ -58,6 +58,7 @@ CASES = {letter: case for letter, case in zip(
         Case("thread_for_each_request", "made"),
         Case("two_listeners_with_one_port", "reuseport"),
         Case("lock_hands_nothing_over", "mutex"),
+        Case("interpreter_lock_hands_nothing_over", "gil"),
         Case("connections_are_shared", "pooled"),
         Case("calls_on_a_timer_are_roots", "background"),
         Case("calls_outlive_their_request", "outlives"),
@@ -112,7 +113,8 @@ class Programs:
         harness.until(lambda: os.path.exists(self.path), "the backend's Unix socket")
 
     def start(self, letter, mode, port):
-        return servers.Server(self.go if mode == "raw" else PROGRAM,
+        other = {"raw": [self.go], "gil": [sys.executable, os.path.join(HERE, "gil.py")]}
+        return servers.Server(*other.get(mode, [PROGRAM]),
                               os.path.join(self.ledgers, f"{mode}{letter}"), letter, mode, port,
                               self.backend, self.path)
 

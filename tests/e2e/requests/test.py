@@ -89,6 +89,7 @@ def check_phase(phase, least, traces, level="calls"):
     share, right = verdict.sure()
     at_least(share, 50, f"edges above {judge.SURE}")
     at_least(right, 98.5, "of those right")
+    check(verdict.late()[1] * 1000 <= judge.LATE_NS, f"us that a server ends late: {verdict.late()}")
     mean = verdict.mean_probability()
     check(abs(mean - verdict.precision()) <= 5,
           f"mean probability {mean:.2f} %, right {verdict.precision():.2f} %")
