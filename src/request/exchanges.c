@@ -103,8 +103,9 @@ static bool send_begins(const struct joining *j, const struct part *before, cons
 	*boundary = EXCHANGE_BY_TURN;
 	if (any_between(&c->caller.received, before->last_ns, next->first_ns))
 		return true;
-	if (before->whole == NO_RANGE)
-		return false;
+	if (before->whole ==
+	    NO_RANGE) /* it is lost how the other end read it, or not told at all */
+		return next->whole != NO_RANGE;
 	if (next->whole != before->whole)
 		return any_between(&c->server.sent, before->whole_ns, next->whole_ns);
 	read = &c->server.received.data[before->whole];
@@ -298,24 +299,32 @@ static size_t sends_before(const struct joining *j, struct part *part, size_t at
 	return at;
 }
 
-/* Finds the answers by what the serving end sent. */
+/*
+ * Finds the answers by what the serving end sent. If the caller had received more when it sent
+ * again, the requests before were answered, also where no record is left of how.
+ */
 static void answers_of_server(struct joining *j)
 {
 	size_t begin = 0, from = 0, count = j->parts.count;
 	bool pending = false;
+	u64 had = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct part *part = &j->parts.data[i];
+		u64 received;
 		size_t at;
 
 		if (part->whole == NO_RANGE)
 			continue;
+		received = received_before(j, part);
 		at = sends_before(j, part, from, pending);
-		if (at > from) { /* the requests before were answered, or it was a greeting */
+		if (at > from) /* the requests before were answered, or it was a greeting */
 			batch_settle(j, begin, i, from, at);
+		if (at > from || received > had) {
 			begin = i;
 			from = at;
 		}
+		had = received;
 		pending = true;
 	}
 	batch_settle(j, begin, count, from, j->c->server.sent.count);
@@ -336,6 +345,11 @@ static void answer_of_caller(const struct joining *j, struct part *part, u64 nex
 	for (size_t i = from + 1; i < to; i++)
 		if (reads->data[i].hole)
 			part->x.flags |= EXCHANGE_CUT;
+	if (part->whole == NO_RANGE)
+		return;
+	part->x.flags |= EXCHANGE_CUT; /* it was sent before, at a time that is lost */
+	if (j->c->caller.host == j->c->server.host)
+		part->answered_ns = reads->data[to - 1].time_ns;
 }
 
 static void answers_find(struct joining *j)
@@ -346,8 +360,7 @@ static void answers_find(struct joining *j)
 		struct part *part = &j->parts.data[i];
 		u64 next_ns = i + 1 < j->parts.count ? part[1].first_ns : UINT64_MAX;
 
-		if (part->x.answer_to == part->x.answer_from && part->whole == NO_RANGE &&
-		    j->c->caller.received.count)
+		if (part->first_ns && part->x.answer_to == part->x.answer_from)
 			answer_of_caller(j, part, next_ns);
 	}
 }

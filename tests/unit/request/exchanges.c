@@ -209,6 +209,42 @@ TEST(a_loss_joins_nothing)
 	vec_free(&t.records);
 }
 
+/* How the first request was read and answered is lost at both ends: the second one is another. */
+TEST(a_lost_answer_does_not_make_one_of_two_requests)
+{
+	struct talk t = {0};
+	struct heard h;
+
+	talk_begin(&t);
+	talk_say(&t, "CsScC");
+	t.received[1] += 10;
+	t.sent[1] += 10;
+	t.received[0] += 10;
+	talk_say(&t, "CsSc");
+	heard_make(&h, talk_map(&t, 0, t.records.count));
+	CHECK_STR(told(&h), "0-1=0-1 1-2=0-0~ 2-3=2-3 ");
+	heard_free(&h);
+	vec_free(&t.records);
+}
+
+/* That the caller received the answer tells of it where the send is lost. */
+TEST(an_answer_is_known_by_either_end)
+{
+	struct talk t = {0};
+	struct heard h;
+
+	talk_begin(&t);
+	talk_say(&t, "Cs");
+	t.sent[1] += 10;
+	talk_say(&t, "cCsSc");
+	heard_make(&h, talk_map(&t, 0, t.records.count));
+	CHECK_STR(told(&h), "0-1=0-1 1-2=1-2 ");
+	CHECK_EQ(h.list.data[0].server.last_ns, h.list.data[0].caller.last_ns);
+	CHECK(h.list.data[0].flags & EXCHANGE_CUT);
+	heard_free(&h);
+	vec_free(&t.records);
+}
+
 /* One connection with a million requests takes time in proportion. */
 TEST(many_on_one_connection)
 {
