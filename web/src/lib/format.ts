@@ -63,5 +63,8 @@ export const moment = (unixMs: number): string => {
 export const short = (text: string, most = 120): string =>
   text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
+/** A sentence in which no line ends between a number and its unit. */
+export const unbroken = (text: string): string => text.replace(/(\d) (?=%|ms\b|µs|ns\b|s\b)/g, "$1\u00a0");
+
 /** "1 span", "3 spans". */
 export const many = (n: number, one: string, more = `${one}s`): string => `${count(n)} ${n === 1 ? one : more}`;

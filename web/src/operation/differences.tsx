@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is different in the box: one sentence, then each difference by what it explains.
 import { addressOf } from "../lib/address";
-import { count, difference, duration, many, percent, short } from "../lib/format";
+import { count, difference, duration, many, percent, short, unbroken } from "../lib/format";
 import { PARTS, partNumber } from "../parts/list";
 import { baseOf, type CompareAnswer, type Difference, type Selection, toDuration, toNs } from "./data";
 
@@ -118,7 +118,7 @@ export const Differences = ({ target, answer, selection }: Props) => {
   const { a, b } = answer;
   return (
     <>
-      <p class="sentence"><bdi>{sentence(answer)}</bdi></p>
+      <p class="sentence"><bdi>{unbroken(sentence(answer))}</bdi></p>
       {rows.length > 0 && (
         <>
           <p class="faint">What each explains of the difference; then a request in the selection / one of the others.</p>

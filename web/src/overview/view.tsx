@@ -14,9 +14,12 @@ import { isWorse, loadOverview, type OverviewData, type Row } from "./data";
 
 const ROWS_SHOWN = 200;
 
+// a range that has what an operation is compared to, too
+const LONGER: Record<string, string> = { "5m": "1h", "15m": "1h", "1h": "6h", "6h": "24h", "24h": "7d" };
+
 const addressOfRow = (row: Row): string => {
-  const query = place.value.query;
-  return addressOf(["o", row.now.service, row.now.operation], { kind: row.now.kind, last: query.get("last") });
+  const { from } = rangeOf(place.value.query, "5m");
+  return addressOf(["o", row.now.service, row.now.operation], { kind: row.now.kind, last: row.before ? (LONGER[from] ?? from) : from === "5m" ? null : from });
 };
 
 const Change = ({ row }: { readonly row: Row }) => {

@@ -2,7 +2,7 @@
 // One trace: waterfall, details, sums; what is missing stands on top.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { place, setQuery } from "../lib/address";
-import { count, duration, many, moment, percent, short } from "../lib/format";
+import { count, duration, many, moment, percent, short, unbroken } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { Empty, Failed, Loading } from "../lib/states";
 import { Legend } from "../parts/bar";
@@ -72,7 +72,7 @@ const Head = ({ trace }: { readonly trace: Trace }) => {
         {errors > 0 && <>{" · "}<span class="bad">{many(errors, "error")}</span></>}
         {" · "}<code>{trace.id}</code>
       </p>
-      {said && <p class="sentence"><bdi>{said}</bdi></p>}
+      {said && <p class="sentence"><bdi>{unbroken(said)}</bdi></p>}
       {trace.notes.length > 0 && (
         <ul class="notes" aria-label="What is missing">{trace.notes.map((note) => <li key={note}>{note}</li>)}</ul>
       )}
@@ -203,7 +203,7 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
           showKernel={(span) => setShape({ ...shape, kernel: toggled(shape.kernel, span), closed: new Set([...shape.closed].filter((other) => other !== span)) })} />
       </div>
       <Legend splits={shownSplits} />
-      <p class="faint">A hatched bar has the shares of its parts, but not their order in time.</p>
+      {splitTotal(shownSplits[0]) > 0 && <p class="faint">A hatched bar has the shares of its parts, but not their order in time.</p>}
       <p class="unseen" role="status">{count(rows.length)} rows</p>
     </section>
   );
