@@ -33,9 +33,25 @@ static struct split *split_of(struct meter *m, size_t stretch)
 	return &m->splits.data[m->slots[stretch] - 1];
 }
 
+bool meter_on_cpu(const struct meter *m, size_t stretch)
+{
+	return m->on_cpu && m->on_cpu[stretch];
+}
+
+static void on_cpu_note(struct meter *m, size_t stretch)
+{
+	if (!m->on_cpu)
+		m->on_cpu = calloc(m->count, sizeof(*m->on_cpu));
+	if (m->on_cpu)
+		m->on_cpu[stretch] = 1;
+	else
+		m->failed = true;
+}
+
 void meter_spend(struct meter *m, enum split_part part, u64 from_ns, u64 to_ns)
 {
 	size_t i = meter_stretch_behind(m->stretches, m->count, from_ns);
+	bool runs = part == SPLIT_user || part == SPLIT_kernel || part == SPLIT_cpu;
 
 	for (; i < m->count && m->stretches[i].from_ns < to_ns; i++) {
 		u64 from = m->stretches[i].from_ns > from_ns ? m->stretches[i].from_ns : from_ns;
@@ -46,6 +62,8 @@ void meter_spend(struct meter *m, enum split_part part, u64 from_ns, u64 to_ns)
 			split->ns[part] += (s64)(to - from);
 		else if (from < to)
 			m->failed = true;
+		if (runs && from_ns <= m->stretches[i].from_ns)
+			on_cpu_note(m, i);
 	}
 }
 
@@ -57,6 +75,8 @@ const struct split *meter_split(const struct meter *m, size_t stretch)
 void meter_free(struct meter *m)
 {
 	free(m->slots);
+	free(m->on_cpu);
 	m->slots = NULL;
+	m->on_cpu = NULL;
 	vec_free(&m->splits);
 }

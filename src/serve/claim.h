@@ -15,6 +15,7 @@
 #define CLAIM_BY_CONNECTION 1 /* the process is the other end of the connection */
 #define CLAIM_ON_MAIN 2	      /* its tracer makes spans on the main thread */
 #define CLAIM_IS_ERROR 4
+#define CLAIM_IS_BOUND 8 /* its tracer begins and ends a span on one thread */
 
 struct claim {
 	struct trace_id trace;

@@ -135,6 +135,17 @@ static bool sent_it_itself(const struct sender_info *who, const struct received_
 	return who->services_count < 2;
 }
 
+/* Threads of these languages are those of the kernel, and a span stays on one. */
+static uint8_t language_flags(const char *language)
+{
+	if (strcmp(language, "nodejs") == 0)
+		return CLAIM_ON_MAIN;
+	return strcmp(language, "python") == 0 || strcmp(language, "ruby") == 0 ||
+			       strcmp(language, "php") == 0
+		       ? CLAIM_IS_BOUND
+		       : 0;
+}
+
 static void origin_find(struct claims *c, const struct sender_info *who, struct origin *o)
 {
 	const struct received_list *resource = &o->resource->attributes;
@@ -151,8 +162,7 @@ static void origin_find(struct claims *c, const struct sender_info *who, struct 
 	} else {
 		o->why = who->is_local ? "no pid" : "other host";
 	}
-	if (strcmp(text_of(resource, "telemetry.sdk.language"), "nodejs") == 0)
-		o->flags |= CLAIM_ON_MAIN;
+	o->flags |= language_flags(text_of(resource, "telemetry.sdk.language"));
 }
 
 /* NULL: no memory. */

@@ -22,6 +22,7 @@ struct join_claim {
 	/* the outcome */
 	enum joined joined;
 	u32 thread; /* that had it; 0: not known */
+	u32 owner;  /* the same, also where other spans had it at once */
 	struct split split;
 	VEC(struct kspan) children;
 	u64 more_count, more_ns;

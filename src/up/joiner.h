@@ -8,6 +8,8 @@
  * meters on the threads of that process (map/meters.h). The thread is
  * - the one that the span names, by `thread.id` or, where one thread has it, `thread.name`, if it
  *   was one of that process;
+ * - where spans of the language stay on their thread, the only one that was on a CPU when the span
+ *   began and when it ended: there its tracer read the clock;
  * - else the only one of the process that was on a CPU, or waited for one, in the time of the span.
  * Spans whose times overlap without one lying in its ancestor are ambiguous there (up/nest.h). A
  * span whose context is published needs none of this.

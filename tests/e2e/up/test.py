@@ -352,6 +352,14 @@ def what_cannot_be_joined_says_why():
         check(split_of(span)["timer"] >= 45_000_000 and split_of(span)["cpu"] >= 25_000_000,
               f"split: {split_of(span)}")
     traced.end()
+    for _ in range(5):  # both may be on a CPU at one of the four instants
+        traced = Traced("bound")
+        spans = traced.joined()
+        traced.end()
+        if {attribute(span, "fathom.join") for span in spans} == {"connection"}:
+            break
+    equal({attribute(span, "fathom.join") for span in spans}, {"connection"}, "join at once")
+    equal(len({attribute(span, "fathom.tid") for span in spans}), 2, "threads")
     join = up.status()["join"]
     check(join["connection"] >= 2 and join["thread"] >= 2 and join["ambiguous"] >= 4 and
           join["other_host"] >= 2, f"{join}")

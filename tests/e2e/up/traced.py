@@ -110,6 +110,9 @@ resource = {"service.name": SERVICE}
 if CASE == "elsewhere":
     resource["host.name"] = "another-host.example"
     nested()
+elif CASE == "bound":
+    resource["telemetry.sdk.language"] = "python"
+    unnamed_threads()
 else:
     globals()[CASE]()
 send(resource)

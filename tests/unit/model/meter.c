@@ -33,6 +33,19 @@ TEST(time_outside_of_all_stretches_is_not_kept)
 	meter_free(&m);
 }
 
+TEST(a_thread_is_on_a_cpu_at_the_begin_of_a_stretch_or_not)
+{
+	struct meter m = {.stretches = stretches, .count = 3};
+
+	meter_spend(&m, SPLIT_cpu, 0, 101);
+	meter_spend(&m, SPLIT_lock, 101, 220);
+	meter_spend(&m, SPLIT_user, 220, 400);
+	CHECK(meter_on_cpu(&m, 0));
+	CHECK(!meter_on_cpu(&m, 1));
+	CHECK(!meter_on_cpu(&m, 2)); /* it left its CPU just then */
+	meter_free(&m);
+}
+
 TEST(the_stretch_behind_a_time)
 {
 	CHECK_EQ(meter_stretch_behind(stretches, 3, 0), 0);
