@@ -3,7 +3,8 @@
 
 #include <errno.h>
 
-#define NO_RANGE SIZE_MAX
+#include "base/order.h"
+#include "request/byte_ranges.h"
 
 /* A request that is being put together. */
 struct part {
@@ -30,70 +31,12 @@ struct joining {
 	VEC(struct part) parts;
 };
 
-/* ---- ranges ---- */
-
-/* The number of ranges up to that time, of ranges whose times follow their bytes. */
-static size_t ranges_until(const struct byte_ranges *ranges, u64 time_ns)
-{
-	size_t low = 0, high = ranges->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->data[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Whether one of them has a time in (after_ns, before_ns). */
-static bool any_between(const struct byte_ranges *ranges, u64 after_ns, u64 before_ns)
-{
-	size_t at = ranges_until(ranges, after_ns);
-
-	return at < ranges->count && ranges->data[at].time_ns < before_ns;
-}
-
-/* The first range that ends at `to` or behind it; NO_RANGE, or one that lacks its bytes: none. */
-static size_t range_completing(const struct byte_ranges *ranges, u64 to)
-{
-	size_t low = 0, high = ranges->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->data[middle].to < to)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == ranges->count || ranges->data[low].from >= to)
-		return NO_RANGE;
-	return low;
-}
-
-/* Whether a range begins at that byte, or, with `ends`, ends there. */
-static bool range_borders(const struct byte_ranges *ranges, u64 at, bool ends)
-{
-	size_t low = 0, high = ranges->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct byte_range *r = &ranges->data[middle];
-
-		if ((ends ? r->to : r->from) < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ranges->count && (ends ? ranges->data[low].to : ranges->data[low].from) == at;
-}
-
 /* ---- requests of the caller's sends ---- */
 
-/* Whether a send begins a request, and how that is known. */
+/*
+ * Whether a send begins a request, and how that is known. Where records of an answer, or of the
+ * receipt of what was sent before, are missing, it does: nothing is joined across a loss.
+ */
 static bool send_begins(const struct joining *j, const struct part *before, const struct part *next,
 			u8 *boundary)
 {
@@ -101,11 +44,13 @@ static bool send_begins(const struct joining *j, const struct part *before, cons
 	const struct byte_range *read;
 
 	*boundary = EXCHANGE_BY_TURN;
-	if (any_between(&c->caller.received, before->last_ns, next->first_ns))
+	if (any_between(&c->caller.received, before->last_ns, next->first_ns) ||
+	    hole_after(&c->caller.received, before->last_ns))
 		return true;
-	if (before->whole ==
-	    NO_RANGE) /* it is lost how the other end read it, or not told at all */
+	if (before->whole == NO_RANGE)
 		return next->whole != NO_RANGE;
+	if (hole_after(&c->server.sent, before->whole_ns))
+		return true;
 	if (next->whole != before->whole)
 		return any_between(&c->server.sent, before->whole_ns, next->whole_ns);
 	read = &c->server.received.data[before->whole];
@@ -299,32 +244,34 @@ static size_t sends_before(const struct joining *j, struct part *part, size_t at
 	return at;
 }
 
-/*
- * Finds the answers by what the serving end sent. If the caller had received more when it sent
- * again, the requests before were answered, also where no record is left of how.
- */
+/* Whether an answer to requests before this one was sent that is not among the sends. */
+static bool was_lost(const struct joining *j, const struct part *part, size_t at)
+{
+	const struct byte_ranges *sends = &j->c->server.sent;
+	u64 sent = at ? sends->data[at - 1].to : 0;
+
+	return received_before(j, part) > sent || (at < sends->count && sends->data[at].hole);
+}
+
+/* Finds the answers by what the serving end sent. */
 static void answers_of_server(struct joining *j)
 {
 	size_t begin = 0, from = 0, count = j->parts.count;
 	bool pending = false;
-	u64 had = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct part *part = &j->parts.data[i];
-		u64 received;
 		size_t at;
 
 		if (part->whole == NO_RANGE)
 			continue;
-		received = received_before(j, part);
 		at = sends_before(j, part, from, pending);
-		if (at > from) /* the requests before were answered, or it was a greeting */
+		/* the requests before were answered, be it in a loss, or it was a greeting */
+		if (at > from || was_lost(j, part, at)) {
 			batch_settle(j, begin, i, from, at);
-		if (at > from || received > had) {
 			begin = i;
 			from = at;
 		}
-		had = received;
 		pending = true;
 	}
 	batch_settle(j, begin, count, from, j->c->server.sent.count);
@@ -342,14 +289,13 @@ static void answer_of_caller(const struct joining *j, struct part *part, u64 nex
 		return;
 	part->x.answer_from = reads->data[from].from;
 	part->x.answer_to = reads->data[to - 1].to;
+	if (part->whole != NO_RANGE && j->c->caller.host == j->c->server.host) {
+		part->answered_ns = reads->data[to - 1].time_ns; /* or before */
+		part->x.flags |= EXCHANGE_SOFT_END | EXCHANGE_CUT;
+	}
 	for (size_t i = from + 1; i < to; i++)
 		if (reads->data[i].hole)
 			part->x.flags |= EXCHANGE_CUT;
-	if (part->whole == NO_RANGE)
-		return;
-	part->x.flags |= EXCHANGE_CUT; /* it was sent before, at a time that is lost */
-	if (j->c->caller.host == j->c->server.host)
-		part->answered_ns = reads->data[to - 1].time_ns;
 }
 
 static void answers_find(struct joining *j)
@@ -360,7 +306,8 @@ static void answers_find(struct joining *j)
 		struct part *part = &j->parts.data[i];
 		u64 next_ns = i + 1 < j->parts.count ? part[1].first_ns : UINT64_MAX;
 
-		if (part->first_ns && part->x.answer_to == part->x.answer_from)
+		if (part->x.answer_to == part->x.answer_from && part->first_ns &&
+		    j->c->caller.received.count)
 			answer_of_caller(j, part, next_ns);
 	}
 }
@@ -445,6 +392,30 @@ static void times_order(const struct joining *j, struct exchange *x)
 		x->server.last_ns = x->caller.last_ns;
 }
 
+/* The end of the first loss of a host that ends behind a time; 0: there is none. */
+static u64 loss_end_after(const struct partial *p, u64 time_ns)
+{
+	size_t n = COUNT_BEFORE(&p->losses_joined, e, e->end_ns <= time_ns);
+
+	return n < p->losses_joined.count ? p->losses_joined.data[n].end_ns : 0;
+}
+
+/*
+ * A request whose answer is not there was over when the next one came on its connection, or may
+ * have been answered in a loss. Otherwise it would stay open, and take calls of others.
+ */
+static void part_close(const struct joining *j, struct part *part, const struct part *next)
+{
+	u32 host = j->c->server.host;
+	u64 lost_ns = loss_end_after(j->processes->hosts[host].p, part->whole_ns);
+	u64 next_ns = next && next->whole != NO_RANGE ? begun_ns(j, next) : 0;
+
+	if (!next_ns && !lost_ns)
+		return;
+	part->answered_ns = next_ns && (!lost_ns || next_ns < lost_ns) ? next_ns : lost_ns;
+	part->x.flags |= EXCHANGE_SOFT_END | (lost_ns ? EXCHANGE_CUT : 0);
+}
+
 static int exchanges_give(struct joining *j)
 {
 	int err = 0;
@@ -452,6 +423,8 @@ static int exchanges_give(struct joining *j)
 	for (size_t i = 0; i < j->parts.count && !err; i++) {
 		struct part *part = &j->parts.data[i];
 
+		if (part->whole != NO_RANGE && !part->answered_ns)
+			part_close(j, part, i + 1 < j->parts.count ? part + 1 : NULL);
 		if (part->first_ns)
 			err = caller_fill(j, part);
 		if (!err && part->whole != NO_RANGE)

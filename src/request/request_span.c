@@ -76,10 +76,9 @@ struct request_bounds request_span_bounds(const struct requests *r, u32 exchange
 		b.end_ns = b.end_ns ? b.end_ns : b.begin_ns;
 		return b;
 	}
-	if (!b.end_ns) {
+	b.end_soft = !b.end_ns || x->answer_from == x->answer_to;
+	if (!b.end_ns)
 		b.end_ns = last_seen(r, x, server);
-		b.end_soft = true;
-	}
 	if (b.end_ns < b.begin_ns)
 		b.end_ns = b.begin_ns;
 	return b;

@@ -170,6 +170,39 @@ TEST(no_answer)
 	CHECK_STR(heard_of("CsScCs", false, true), "0-1=0-1 1-2=0-0~ ");
 }
 
+/* The next request on the connection shows that the one before is over, whatever became of it. */
+TEST(a_lost_answer)
+{
+	struct talk t = {0};
+	struct heard h;
+
+	talk_begin(&t);
+	talk_say(&t, "CsScCs");
+	t.sent[1] += 10; /* an answer of which all records were lost */
+	t.received[0] += 10;
+	t.now_ns += 2000;
+	talk_say(&t, "CsSc");
+	heard_make(&h, talk_map(&t, 0, t.records.count));
+	CHECK_EQ(h.list.count, 3);
+	CHECK(h.list.data[1].flags & EXCHANGE_SOFT_END);
+	CHECK_EQ(h.list.data[2].answer_from, 20);
+	heard_free(&h);
+	t.records.count = 0;
+	t = (struct talk){0};
+	talk_begin(&t);
+	talk_say(&t, "Cs");
+	t.sent[1] += 10;
+	talk_say(&t, "c"); /* only its receipt was recorded */
+	talk_say(&t, "CsSc");
+	heard_make(&h, talk_map(&t, 0, t.records.count));
+	CHECK_EQ(h.list.count, 2);
+	CHECK_STR(told(&h), "0-1=0-1~ 1-2=1-2 ");
+	CHECK_EQ(h.list.data[0].server.last_ns, h.list.data[0].caller.last_ns);
+	CHECK(h.list.data[0].flags & EXCHANGE_SOFT_END);
+	heard_free(&h);
+	vec_free(&t.records);
+}
+
 TEST(streams_are_no_requests)
 {
 	struct talk t = {0};
@@ -238,7 +271,7 @@ TEST(an_answer_is_known_by_either_end)
 	t.sent[1] += 10;
 	talk_say(&t, "cCsSc");
 	heard_make(&h, talk_map(&t, 0, t.records.count));
-	CHECK_STR(told(&h), "0-1=0-1 1-2=1-2 ");
+	CHECK_STR(told(&h), "0-1=0-1~ 1-2=1-2 ");
 	CHECK_EQ(h.list.data[0].server.last_ns, h.list.data[0].caller.last_ns);
 	CHECK(h.list.data[0].flags & EXCHANGE_CUT);
 	heard_free(&h);
