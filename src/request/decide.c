@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tries each rule of order.h forward and keeps the one with which most requests are complete when
- * they end; then the same backward, from answers, whose owner the connection gives. Where both ways
- * find the same request, the edge is nearly certain. Then both run again with these edges as given,
- * so that a mistake does not spread. Where they still differ, the one is taken that has come less
- * far from its exact end: fewer calls of the same request were given before.
+ * Tries the rules of order.h forward, and backward from the answers, whose owner the connection
+ * gives. Of each direction the way is taken with which most requests are complete when they end,
+ * and which agree most with each other. Where both ways find the same request, the edge is nearly
+ * certain. Then both run again with these edges as given, so that a mistake does not spread. Where
+ * they still differ, that way counts which completes clearly more requests, or else the one that
+ * has come less far from its exact end: fewer calls of the same request were given before.
  */
 #include "request/decide.h"
 
@@ -280,7 +281,7 @@ static const struct choice *choice_better(const struct deciding *d, const struct
 {
 	double more;
 
-	if (backward->request == NOBODY)
+	if (backward->request == NOBODY || forward->near)
 		return forward;
 	if (forward->request == NOBODY)
 		return backward;

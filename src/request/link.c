@@ -9,20 +9,23 @@
  *  2. Light threads (lights.c): the goroutine that received the request, or one that it made.
  *  3. Sections (sections.c): a thread that does one thing at a time works at the request that it
  *     received, that was handed to it by a wake-up, or that it answers or hands back at the end.
- *     A wake-up at a lock hands nothing over (link_words.c). A thread that had two requests under
+ *     What both sides of sections say is compared: where it differs, wakers are not believed. A
+ *     wake-up at a lock hands nothing over (link_words.c). A thread that had two requests under
  *     way at once has no sections: it is the thread of an event loop, or it carries light threads.
  *     A process that was made for a request belongs to it.
  *  4. Connect: the first call on a connection belongs to whom the connect belongs to.
- *  5. Sequence and order (order.c), for all that has no label from the rules above. From requests
- * that had their process to themselves it is learned (learn.c, model.c) how often a service calls
- * which peer for one request, and which calls have ended by then. So only few of the open requests
- * may make a call now. Of these, the process itself tells which is next: loops that go on at once
- *     take the input just before, loops that defer take the one that came first. Which of the two a
- *     process is, is told by how many requests are complete when they end. The same is done
- * backward in time, from the answers; decide.c puts the two together.
- *  6. Timing: how well the delays fit decides between rules of order that complete as many
- * requests. It never decides alone: where no request may make the call, the one with the last input
- * gets it with a small probability.
+ *  5. Sequence and order (order.c), for all that has no label from the rules above. It is learned
+ *     (learn.c, model.c) from requests that had their process to themselves how often a service
+ *     calls which peer for one request, what has begun and ended by then, and how many calls are
+ *     under way beside. So only few of the open requests may make a call now. Loops that go on at
+ *     once take the input just before, loops that defer take the one that came first. The same is
+ *     done backward in time, from the answers. Which rule a process follows is told by how many
+ *     requests are complete when they end, and by how often both ways agree (decide.c). Where a
+ *     service makes several calls at once and some of them have labels, a call belongs to the
+ *     request whose other calls begin at the same time.
+ *  6. Timing: how well the delays fit decides between rules that are equal in all else. It never
+ *     decides alone: where no request may make the call, the one with the last input gets it with
+ *     a small probability.
  *
  * Each edge has its evidence and a probability (probability.c).
  */

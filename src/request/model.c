@@ -9,6 +9,7 @@
 #define SOME 2
 #define NEARLY_ALL 98
 #define ALWAYS 90
+#define MOSTLY 80
 
 /* Calls without any request that are no coincidence, and how far they blur what requests do. */
 #define NOBODYS_LEAST 3
@@ -241,6 +242,7 @@ static void step_settle(const struct model *m, struct model_step *step, u32 near
 	step->beside = (u8)exceeded_by(step->under_way, MODEL_DONE, calls, 100 - nearly_all);
 	for (u32 p = 0; p < m->peer_count; p++) {
 		step->needs[p] = (u8)reached_by(step->done[p], MODEL_DONE, calls, nearly_all);
+		step->before[p] = (u8)reached_by(step->begun[p], MODEL_DONE, calls, MOSTLY);
 		step->limits[p] = (u8)exceeded_by(step->begun[p], MODEL_DONE, calls,
 						  100 - nearly_all);
 	}
@@ -319,6 +321,18 @@ bool model_may(const struct model *m, u32 service, u32 peer, const struct model_
 			return false;
 		if (p != peer && calls->begun[p] > step->limits[p] &&
 		    step->limits[p] < LEARNED_DONE_MOST)
+			return false;
+	}
+	return true;
+}
+
+bool model_is_next(const struct model *m, u32 service, u32 peer, const struct model_calls *calls)
+{
+	const struct model_service *s = &m->services[service];
+	const struct model_step *step = model_step(m, service, peer, calls->begun[peer]);
+
+	for (u32 i = 0; i < s->peer_count; i++) {
+		if (calls->begun[s->peers[i]] < step->before[s->peers[i]])
 			return false;
 	}
 	return true;

@@ -26,6 +26,7 @@ struct model_step {
 	/* settled */
 	u8 needs[MODEL_PEERS];	/* so many calls to the peer must have ended */
 	u8 limits[MODEL_PEERS]; /* no more may have begun */
+	u8 before[MODEL_PEERS]; /* so many mostly have */
 	u8 beside;		/* so many may be under way */
 	u32 lag_mean, lag_spread;
 };
@@ -86,6 +87,9 @@ static inline const struct model_step *model_step(const struct model *m, u32 ser
 
 /* Whether a request that has made these calls may call the peer now. */
 bool model_may(const struct model *m, u32 service, u32 peer, const struct model_calls *calls);
+
+/* Whether it has made before what requests mostly do before this call. */
+bool model_is_next(const struct model *m, u32 service, u32 peer, const struct model_calls *calls);
 
 /* Whether a request that has made these calls may end: all that nearly all make are made. */
 bool model_may_end(const struct model *m, u32 service, const struct model_calls *calls);

@@ -12,6 +12,9 @@
 #define FIT_UNKNOWN (-3200.0)
 #define FIT_WEIGHT 1000000.0
 #define NOT_LISTED (UINT32_MAX - 1)
+#define NEAR_WALK 128	     /* requests that are compared */
+#define NEAR_MOST_NS 5000000 /* calls that begin at once begin within this time */
+#define NOT_NEXT 16	     /* times as far is one that mostly does something before */
 
 struct order_thread {
 	u32 pass;     /* in which the rest is valid */
@@ -33,6 +36,8 @@ struct order_request {
 	u32 exchange;
 	u32 service;
 	u64 input_ns; /* of the last input */
+	u64 label_ns; /* begin of its last call with a label; 0: none yet */
+	u32 label;    /* its next call with a label; NOBODY: none */
 	u16 hops;
 	bool open;
 	struct model_calls calls;
@@ -182,7 +187,7 @@ static void request_comes(struct order *o, const struct link_event *e)
 		return;
 	if (!o->task->backward && item->supersedes != NOBODY)
 		request_closes(o, o->task->l->items[item->supersedes].place);
-	*r = (struct order_request){.exchange = e->number, .open = true};
+	*r = (struct order_request){.exchange = e->number, .label = r->label, .open = true};
 	r->service = item->service;
 	input_comes(o, item->place, e);
 }
@@ -226,16 +231,71 @@ static u32 batch_choose(const struct order *o, const struct order_thread *t, u32
 	return NOBODY;
 }
 
-/* The place of the request that makes this call, and how that is known. */
-static u32 request_choose(const struct order *o, u32 peer, u32 thread, u8 *evidence)
+/* How far from here the nearest call of the request begins that has a label. */
+static u64 label_distance(const struct order *o, u32 place, u64 at_ns)
 {
-	const struct order_thread *t = thread_of(o, thread);
+	const struct order_request *r = &o->requests[place];
+	u64 distance = UINT64_MAX, next;
+
+	if (r->label_ns && r->label_ns <= at_ns)
+		distance = at_ns - r->label_ns;
+	if (r->label == NOBODY)
+		return distance;
+	next = link_exchange(o->task->l, r->label)->caller.first_ns;
+	return next >= at_ns && next - at_ns < distance ? next - at_ns : distance;
+}
+
+/*
+ * Where a service makes several calls at once, and some of them have labels, a call belongs to the
+ * request whose other calls begin at the same time. NOBODY: this tells nothing.
+ */
+static u32 near_choose(const struct order *o, u32 peer, u64 at_ns)
+{
+	u64 least = NEAR_MOST_NS;
+	u32 nearest = NOBODY, at = o->lists[peer].head;
+
+	for (u32 steps = 0; at != NOBODY && steps < NEAR_WALK; steps++) {
+		const struct order_request *r = &o->requests[at];
+		u64 distance = UINT64_MAX;
+
+		if (model_step(o->m, r->service, peer, r->calls.begun[peer])->beside)
+			distance = label_distance(o, at, at_ns);
+		if (distance < NEAR_MOST_NS && !model_is_next(o->m, r->service, peer, &r->calls))
+			distance *= NOT_NEXT;
+		if (distance < least) {
+			least = distance;
+			nearest = at;
+		}
+		at = node_of(o, at, peer)->next;
+	}
+	return nearest;
+}
+
+/* Whether calls near others with a label are of the same request: those of threads with sections.
+ */
+static bool labels_tell(const struct order *o, u32 thread)
+{
+	const struct link_process *p = o->task->p;
+
+	return !o->task->backward && p->labelled && !p->has_lights &&
+	       !o->task->l->threads.data[thread].mixed;
+}
+
+static u32 request_choose(const struct order *o, u32 peer, const struct link_event *e,
+			  struct choice *c)
+{
+	const struct order_thread *t = thread_of(o, e->thread);
 	const struct order_list none = {NOBODY, NOBODY};
 	const struct order_list *due = peer < o->m->peer_count ? &o->lists[peer] : &none;
 	enum order_rule rule = o->task->rule;
 	u32 place = NOBODY;
 
-	*evidence = due->head == due->tail ? EDGE_SEQUENCE : EDGE_ORDER;
+	c->evidence = due->head == due->tail ? EDGE_SEQUENCE : EDGE_ORDER;
+	if (due->head != due->tail && labels_tell(o, e->thread))
+		place = near_choose(o, peer, e->time_ns);
+	c->near = place != NOBODY;
+	if (c->near)
+		return place;
 	if (rule == ORDER_BATCH)
 		place = batch_choose(o, t, peer);
 	else if (rule == ORDER_THREAD && t->current != NOBODY && may(o, t->current, peer))
@@ -244,7 +304,7 @@ static u32 request_choose(const struct order *o, u32 peer, u32 thread, u8 *evide
 		place = rule == ORDER_LAST ? due->tail : due->head;
 	if (place != NOBODY)
 		return place;
-	*evidence = EDGE_TIMING;
+	c->evidence = EDGE_TIMING;
 	return o->lists[o->m->peer_count].tail;
 }
 
@@ -288,7 +348,7 @@ static u32 label_of(const struct order *o, u32 call)
 
 static void call_choose(struct order *o, const struct link_event *e, u32 peer, struct choice *c)
 {
-	u32 place = request_choose(o, peer, e->thread, &c->evidence);
+	u32 place = request_choose(o, peer, e, c);
 
 	if (place == NOBODY)
 		return;
@@ -317,6 +377,10 @@ static void call_comes(struct order *o, const struct link_event *e)
 		thread_of(o, e->thread)->current = place;
 		fit_count(o, place, peer, e->time_ns);
 		call_counts(o, place, peer, c);
+		if (o->requests[place].label == e->number) {
+			o->requests[place].label = o->task->l->items[e->number].next;
+			o->requests[place].label_ns = e->time_ns;
+		}
 		return;
 	}
 	place = c->given ? place_of(o, c->request) : NOBODY;
@@ -413,6 +477,28 @@ static void event_backward(struct order *o, const struct link_event *e)
 	}
 }
 
+/* The calls of each request that have a label, in order. */
+static void labels_chain(struct order *o)
+{
+	struct link_item *items = o->task->l->items;
+	const struct link_process *p = o->task->p;
+
+	for (size_t i = p->end; i > p->begin; i--) {
+		const struct link_event *e = &o->task->l->events[i - 1];
+		struct order_request *r;
+		u32 request;
+
+		if (e->kind != LINK_CALL)
+			continue;
+		request = items[e->number].request;
+		if (request == NOBODY || request == p->inherited)
+			continue;
+		r = &o->requests[items[request].place];
+		items[e->number].next = r->label;
+		r->label = e->number;
+	}
+}
+
 static void order_begin(struct order *o)
 {
 	const struct link_process *p = o->task->p;
@@ -422,7 +508,7 @@ static void order_begin(struct order *o)
 	for (u32 i = 0; i < o->list_count; i++)
 		o->lists[i] = (struct order_list){NOBODY, NOBODY};
 	for (u32 i = 0; i < p->requests; i++)
-		o->requests[i].exchange = NOBODY;
+		o->requests[i].exchange = o->requests[i].label = NOBODY;
 	for (size_t i = 0; i < (size_t)p->requests * o->list_count; i++)
 		o->nodes[i].next = NOT_LISTED;
 	for (size_t i = p->begin; i < p->end; i++) {
@@ -431,6 +517,8 @@ static void order_begin(struct order *o)
 		if (e->kind == LINK_CALL)
 			o->choices[e->number] = (struct choice){.request = NOBODY};
 	}
+	if (!o->task->backward && p->labelled)
+		labels_chain(o);
 }
 
 int order_run(const struct order_task *task, struct choice *choices, struct order_score *score)

@@ -20,10 +20,11 @@ enum order_rule {
 
 /* To which request a call was given. */
 struct choice {
-	u32 request; /* NOBODY: to none */
-	u16 hop;     /* how many calls of the request were given before it */
-	u8 evidence; /* enum edge_evidence */
-	bool given;  /* the request counts it */
+	u32 request;	/* NOBODY: to none */
+	u16 hop;	/* how many calls of the request were given before it */
+	u8 evidence;	/* enum edge_evidence */
+	bool given : 1; /* the request counts it */
+	bool near : 1;	/* another call of the request, which has a label, began at the same time */
 };
 
 /* How well an order fits, without any truth. */
