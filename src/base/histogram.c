@@ -164,12 +164,80 @@ int histogram_count_anew(struct histogram *h, uint32_t bucket)
 	return bucket_add(h, bucket, 1);
 }
 
+/* ---- merge ---- */
+
+static int list_copy(struct histogram *h, const struct histogram *more)
+{
+	if (vec_reserve(h, more->count))
+		return -ENOMEM;
+	memcpy(h->data, more->data, more->count * sizeof(*more->data));
+	h->count = more->count;
+	return 0;
+}
+
+static int pages_copy(struct histogram *h, const struct histogram_pages *more)
+{
+	struct histogram_pages *p = malloc(sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	*p = *more;
+	p->capacity = p->count;
+	p->data = malloc(p->count * sizeof(*p->data) + 1);
+	if (!p->data) {
+		free(p);
+		return -ENOMEM;
+	}
+	memcpy(p->data, more->data, p->count * sizeof(*p->data));
+	h->pages = p;
+	return 0;
+}
+
+static int pages_merge(struct histogram_pages *p, const struct histogram_pages *more)
+{
+	size_t missing = 0;
+
+	for (size_t i = 0; i < BUCKETS / PAGE; i++)
+		missing += more->number[i] && !p->number[i];
+	if (vec_reserve(p, missing))
+		return -ENOMEM;
+	for (size_t i = 0; i < BUCKETS / PAGE; i++) {
+		const struct histogram_page *from;
+
+		if (!more->number[i])
+			continue;
+		from = &more->data[more->number[i] - 1];
+		for (size_t k = 0; k < PAGE; k++)
+			if (from->counts[k])
+				*pages_count(p, (uint32_t)(i * PAGE + k)) += from->counts[k];
+	}
+	return 0;
+}
+
+/* Merges all buckets at once. -EINVAL: it cannot, and did nothing. */
+static int buckets_merge(struct histogram *h, const struct histogram *more)
+{
+	bool empty = !h->pages && !h->count;
+
+	if (more->pages && h->pages)
+		return pages_merge(h->pages, more->pages);
+	if (empty)
+		return more->pages ? pages_copy(h, more->pages) : list_copy(h, more);
+	return -EINVAL;
+}
+
 int histogram_merge(struct histogram *h, const struct histogram *more)
 {
 	struct histogram_bucket b;
+	int err;
 
 	if (more->values == 0)
 		return 0;
+	err = buckets_merge(h, more);
+	if (!err)
+		values_add(h, more->values, more->min, more->max);
+	if (err != -EINVAL)
+		return err;
 	/* first everything that can fail: an empty bucket changes no answer */
 	for (size_t at = 0; histogram_next(more, &at, &b);) {
 		if (bucket_add(h, b.index, 0))
