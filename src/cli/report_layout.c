@@ -157,6 +157,7 @@ static struct wishes wishes_of(const struct report *report, const struct report_
 {
 	struct wishes w = {.label = 8, .number = HEAD_COLUMNS};
 
+	wish(&w.label, (int)strlen(report->by));
 	wish(&w.count,
 	     1 + (int)strlen(report_count_name(report)) + (strcmp(report->sort, "count") == 0));
 

@@ -23,6 +23,7 @@ ANSWERS = {
     "report-by-thread": ["report", "--json", "--by", "thread"],
     "report-by-syscall": ["report", "--json", "--by", "syscall"],
     "trace": ["trace", "--all", "--json"],
+    "requests": ["requests", "--all", "--json"],
     "chunks": ["chunks", "--json"],
 }
 PARTIAL_OF = "chunk-v3/recording"
