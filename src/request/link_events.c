@@ -11,6 +11,8 @@
 #define DIGIT_VALUES (1u << DIGIT_BITS)
 #define THREADS_MAX ((1u << 29) - 1)
 #define FEW_EVENTS 128
+/* A connect takes longer. What was told as late as this was told at the first use. */
+#define CONNECT_LEAST_NS 2000
 
 const struct exchange_detail *link_detail(const struct link *l, const struct exchange_end *end)
 {
@@ -103,7 +105,8 @@ static void place_connects(struct placing *to, const u32 *first_calls)
 		if (first_calls[i] == NOBODY || !c->connected_ns)
 			continue;
 		end = &link_exchange(to->l, first_calls[i])->caller;
-		if (c->connected_ns < end->first_ns)
+		if (c->connected_ns < end->first_ns &&
+		    end->first_ns - c->connected_ns > CONNECT_LEAST_NS)
 			event_place(to, end->process,
 				    c->connected_tid ? c->connected_tid : end->first_tid, e);
 	}

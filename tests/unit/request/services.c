@@ -194,7 +194,7 @@ static struct exchange *exchange_at(struct world *w, u32 number)
 static u32 connection_take(struct world *w, u32 peer, u64 time_ns, u32 tid)
 {
 	struct exchange_connection c = {
-		.peer = 100 + peer, .connected_ns = time_ns - US, .connected_tid = tid};
+		.peer = 100 + peer, .connected_ns = time_ns - 2 * US - 500, .connected_tid = tid};
 
 	if (w->free_connections[peer].count) {
 		size_t last = w->free_connections[peer].count - 1;
