@@ -205,8 +205,10 @@ static int text_print(const struct request_answer *a, const struct request_optio
 static int nothing_given(const struct request_answer *a, const struct request_options *o,
 			 const struct request_counts *counts, struct error *e)
 {
-	bool bytes = !(a->sources.view.filters & FILTER_BYTES);
+	bool bytes = !(a->sources.view.filters & (FILTER_BYTES | FILTER_CALLS));
 
+	for (size_t i = 0; i < a->sources.list.count; i++)
+		bytes |= a->sources.list.data[i]->partial->facts.bytes.count != 0;
 	if (o->trace_id)
 		return error_say(e, ENOENT,
 				 "this recording has no request %s; 'fathom requests' "
