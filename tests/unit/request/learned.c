@@ -68,6 +68,33 @@ TEST(is_the_same_in_any_order_and_grouping)
 	learned_free(&right);
 }
 
+TEST(rows_of_a_service_stand_together)
+{
+	struct learned l = {0};
+	size_t all = 0;
+
+	for (u32 i = 0; i < 500; i++) {
+		struct learned_key key = key_number(i);
+
+		CHECK_EQ(learned_add(&l, &key, 1), 0);
+	}
+	learned_sort(&l);
+	for (int backward = 0; backward < 2; backward++) {
+		for (u64 service = 0; service < 6; service++) {
+			const struct learned_row *rows;
+			size_t count = learned_of_service(&l, backward, service, &rows);
+
+			CHECK_EQ(count > 0, service >= 1 && service <= 3);
+			for (size_t i = 0; i < count; i++)
+				CHECK(rows[i].key.service == service &&
+				      rows[i].key.backward == backward);
+			all += count;
+		}
+	}
+	CHECK_EQ(all, l.rows.count);
+	learned_free(&l);
+}
+
 TEST(is_empty_at_first)
 {
 	struct learned a = {0}, b = {0};
