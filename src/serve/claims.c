@@ -44,7 +44,7 @@ struct claims {
 
 static const struct attribute *attribute_of(const struct received_list *list, const char *key)
 {
-	for (size_t i = 0; i < list->count; i++) {
+	for (size_t i = list->count; i-- > 0;) { /* given again: the last one counts */
 		if (strcmp(list->data[i].key, key) == 0)
 			return &list->data[i];
 	}
