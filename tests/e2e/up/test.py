@@ -330,6 +330,11 @@ def a_span_of_a_plain_tracer_gets_its_split():
     check(split_of(inner).get("timer", 0) == 0, f"it did not sleep: {split_of(inner)}")
     kernel = [span for span in up.spans(traced.spans[1]["trace"]) if span["name"] == "timer"]
     equal([span["parent_id"] for span in kernel], [outer["span_id"]], "its sleep is its child")
+    for query, which in (("", "stored"), ("?kernel=0", "none"), ("?kernel=all", "all")):
+        answer = up.get(f"/api/v1/traces/{traced.spans[1]['trace']}{query}")[1]
+        equal(answer["kernel"], which, f"kernel spans, {query}")
+        equal(len([span for span in answer["spans"] if span["name"] == "timer"]),
+              0 if which == "none" else 1, f"sleeps, {query}")
     traced.end()
     metrics = up.ask("queries", "/metrics")[1].decode()
     check(re.search(r'time_seconds_total\{service="plainshop",operation="outer".*part="timer"\} 0\.[01]',
