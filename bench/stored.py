@@ -46,6 +46,7 @@ def number_of(key, value):
 
 class Request:
     """A request of 512 spans with 11 attributes each, whose ids and times are set anew."""
+    node = "node-7"
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -68,7 +69,7 @@ class Request:
 
     def resource(self, service):
         return b"".join(field(1, text_of(key, value)) for key, value in (
-            ("service.name", f"service-{service}"), ("host.name", "node-7"),
+            ("service.name", f"service-{service}"), ("host.name", self.node),
             ("service.version", "1.4.2"), ("telemetry.sdk.language", "go"),
             ("deployment.environment", "production")))
 

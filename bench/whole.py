@@ -5,6 +5,7 @@ import json
 import os
 import re
 import statistics
+import struct
 import subprocess
 import threading
 import time
@@ -12,13 +13,14 @@ import time
 from host import TICKS, Recorder, used_ticks
 from loads import Nginx, Postgres, Thumbnailer, server_missing
 from servers import load_once
-from stored import SPANS, TRACES, Request, Sender, Serving, field, number_of, text_of
+from stored import SPANS, TRACES, Request, Sender, Serving, field, number_of
 from tell import Goal, Runs, figure, say, summary
 
 FRESH_SPANS = 60
 FRESH_MOST_S = 30
 JOIN_RATE = 5000  # received spans a second
 JOIN_SECONDS = 20
+STEP_NS = 150000  # from the begin of a span to that of the next one
 MEMORY_RATE, MEMORY_SECONDS = 50000, 600
 MB = 1 << 20
 
@@ -93,16 +95,23 @@ class LocalRequest(Request):
     """Spans of a thread of this process, or, if `host` is given, of a process of another host."""
 
     def __init__(self, seed, host=None):
-        self.host = host
+        self.node = host or os.uname().nodename
         super().__init__(seed)
 
     def resource(self, service):
-        return super().resource(service) + b"".join(field(1, each) for each in (
-            number_of("process.pid", os.getpid()),
-            text_of("host.name", self.host or os.uname().nodename)))
+        return super().resource(service) + field(1, number_of("process.pid", os.getpid()))
 
     def thread(self):
         return threading.get_native_id()
+
+    def renew(self, begin_ns):
+        """One span after the other, so that each has the thread for itself."""
+        trace = super().renew(begin_ns)
+        for i, (_, _, _, begin, end) in enumerate(self.places):
+            start = begin_ns - (len(self.places) - i) * STEP_NS
+            self.body[begin:begin + 8] = struct.pack("<Q", start)
+            self.body[end:end + 8] = struct.pack("<Q", start + STEP_NS * 3 // 4)
+        return trace
 
 
 def paced(rate, seconds, send):
@@ -127,7 +136,7 @@ def join_cpu(up, host, seconds):
     before = used_by(pids)
 
     def send():
-        request.renew(time.time_ns() - 10**6)
+        request.renew(time.time_ns())
         return sender.send(bytes(request.body))
 
     rate = paced(JOIN_RATE, seconds, send)
