@@ -153,24 +153,29 @@ class Graph:
         self.programs = {}
 
 
-def record(fathom, place, programs, phases, levels):
+def record(fathom, place, programs, phases, recordings):
     """
-    Records the graph at all levels at the same time, while it has requests: `phases` is {letter:
-    (at once, in all)}. Recordings are place/LEVEL. Returns the rows of the ledgers.
+    Records the graph several times at once, while it has requests: `recordings` is {name: options},
+    `phases` is {letter: (at once, in all)}. Recordings are place/NAME. Returns the rows of the ledgers.
     """
     services = Graph(os.path.join(place, "graph"), *programs)
     try:
         services.phase(*WARM)
         pids = ",".join(map(str, services.pids()))
-        recorders = [servers.Recorder(fathom, os.path.join(place, level), "--detail", level,
-                                      *servers.ROOM, "-p", pids) for level in levels]
+        recorders = [servers.Recorder(fathom, os.path.join(place, name), *options, "-p", pids)
+                     for name, options in recordings.items()]
         for letter, counts in phases.items():
             services.phase(letter, *counts)
         for recorder in recorders:
-            servers.check_loss(fathom, recorder.stop())
+            recorder.stop()
     finally:
         services.stop()
     return judge.rows_read(services.ledgers)
+
+
+def at_level(level):
+    """Options of a recording that loses nothing."""
+    return ["--detail", level, *servers.ROOM]
 
 
 def answer(fathom, recording):

@@ -13,6 +13,7 @@ import time
 import graph
 import harness
 import judge
+import servers
 
 PHASES = {"a": (1, 100), "b": (8, 800), "c": (64, 1600)}
 LEVELS = ("calls", "waits,bytes")
@@ -45,8 +46,10 @@ def tell(level, phase, verdict):
 
 
 def measure(fathom, place, programs):
-    rows = graph.record(fathom, place, programs, PHASES, LEVELS)
+    rows = graph.record(fathom, place, programs, PHASES,
+                        {level: graph.at_level(level) for level in LEVELS})
     for level in LEVELS:
+        servers.check_loss(fathom, os.path.join(place, level))
         begin = time.monotonic()
         document = graph.answer(fathom, os.path.join(place, level))
         print(f"fathom requests, with reading its JSON: {time.monotonic() - begin:.2f} s")

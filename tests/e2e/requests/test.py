@@ -13,6 +13,7 @@ import tempfile
 import graph
 import harness
 import judge
+import servers
 from harness import check, equal
 
 harness.require_root()
@@ -24,6 +25,8 @@ fathom = harness.Fathom(sys.argv[1])
 LOOP, WORKERS = sys.argv[2:4]
 tests = harness.Tests()
 LEVELS = ("calls", "waits,bytes")
+RECORDINGS = {level: graph.at_level(level) for level in LEVELS}
+RECORDINGS["lossy"] = ["--detail", "calls", "--buffer", "8K"]
 PHASES = {"a": (1, 60), "b": (8, 300)}  # letter of the identities: requests at once, and in all
 LEVELS_APART = 3  # points
 verdicts = {}  # level -> phase -> figures
@@ -50,9 +53,11 @@ def the_ledgers_are_whole():
 
 
 def record(place):
-    rows.extend(graph.record(fathom, place, (LOOP, WORKERS), PHASES, LEVELS))
-    held.extend(name for level in LEVELS for name in files_with(f"{place}/{level}", SECRET))
+    rows.extend(graph.record(fathom, place, (LOOP, WORKERS), PHASES, RECORDINGS))
+    held.extend(name for level in RECORDINGS for name in files_with(f"{place}/{level}", SECRET))
     for level in LEVELS:
+        servers.check_loss(fathom, f"{place}/{level}")
+    for level in RECORDINGS:
         documents[level] = graph.answer(fathom, f"{place}/{level}")
         verdicts[level] = judge.judge(documents[level], rows)
         for phase, (at_once, _) in PHASES.items():
@@ -112,6 +117,19 @@ def without_calls_it_is_as_good():
         at_least(waits.recall(), calls.recall() - LEVELS_APART, f"recall, {at_once} at once")
         at_least(waits.precision(), calls.precision() - LEVELS_APART,
                  f"precision, {at_once} at once")
+
+
+@tests.add
+def what_is_lost_makes_no_edge():
+    """What is there is right and told for what it is worth, though records are missing."""
+    if not documents["lossy"]["lost"]["total"]:
+        return "nothing was lost"
+    print("# lost:", documents["lossy"]["lost"]["total"])
+    for phase in PHASES:
+        verdict = verdicts["lossy"][phase]
+        at_least(verdict.precision(), 90, "precision of edges")
+        at_least(verdict.sure()[1], 95, f"right of edges above {judge.SURE}")
+    return None
 
 
 @tests.add
