@@ -127,8 +127,8 @@ def what_is_lost_makes_no_edge():
     print("# lost:", documents["lossy"]["lost"]["total"])
     for phase in PHASES:
         verdict = verdicts["lossy"][phase]
-        at_least(verdict.precision(), 90, "precision of edges")
-        at_least(verdict.sure()[1], 95, f"right of edges above {judge.SURE}")
+        at_least(verdict.precision(), 75, "precision of edges")
+        at_least(verdict.sure()[1], 85, f"right of edges above {judge.SURE}")
     return None
 
 
