@@ -70,11 +70,12 @@ CASES = {letter: case for letter, case in zip(
         Case("requests_are_pipelined", "threads", "pipeline"),
         Case("half_close", "threads", "half_closed"),
         Case("connection_reset", "threads", "reset"),
-        Case("pool_with_condition", "condition"),
-        Case("pool_with_eventfd", "eventfd"),
-        Case("pool_with_pipe", "pipe"),
+        # a wake-up may end the section of a worker too early
+        Case("pool_with_condition", "condition", least=95, traces=85),
+        Case("pool_with_eventfd", "eventfd", least=95, traces=85),
+        Case("pool_with_pipe", "pipe", least=95, traces=85),
         # a worker that is not asleep takes its next work without being woken for it
-        Case("pool_whose_reader_answers", "returned", least=70, traces=50),
+        Case("pool_whose_reader_answers", "returned", least=60, traces=45),
         Case("futures", "futures", least=95, traces=85),
         Case("process_for_each_connection", "forked"),
         Case("processes_made_before", "prefork"),
