@@ -75,7 +75,9 @@ static int host_record(struct part_context *c, struct recorder *r, u64 first, st
 			recorder_wait(r, ~0ull);
 	}
 	if (err) {
-		recorder_finish(r, NULL);
+		struct error later = {0}; /* the first one is told */
+
+		recorder_finish(r, &later);
 		return err;
 	}
 	err = recorder_finish(r, e);
