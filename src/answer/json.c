@@ -277,6 +277,15 @@ int trace_write_json_line(struct json *j, const struct trace *trace)
 	return err ? err : json_end(j);
 }
 
+void requests_json_end(struct json *j, const struct critical_answer *critical)
+{
+	json_array_end(j);
+	if (critical)
+		critical_write_json(j, critical);
+	json_object_end(j);
+	json_end(j);
+}
+
 void traces_json_end(struct json *j)
 {
 	json_array_end(j);

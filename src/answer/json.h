@@ -4,6 +4,7 @@
 #define ANSWER_JSON_H
 
 #include "answer/chunks.h"
+#include "answer/critical.h"
 #include "answer/live.h"
 #include "answer/report.h"
 #include "answer/trace.h"
@@ -34,6 +35,8 @@ void traces_json_begin(struct json *j, const struct source_view *source);
 void requests_json_begin(struct json *j, const struct source_view *source);
 int trace_write_json(struct json *j, const struct trace *trace);
 void traces_json_end(struct json *j);
+/* Ends it behind a critical path; NULL: none was asked for. */
+void requests_json_end(struct json *j, const struct critical_answer *critical);
 
 /* Writes a trace as a document of its own, on one line. 0, -ENOMEM, or the error of the sink. */
 int trace_write_json_line(struct json *j, const struct trace *trace);

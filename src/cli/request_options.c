@@ -26,11 +26,18 @@ static int option_probability(void *field, const char *text, struct error *e)
 	return 0;
 }
 
+static bool id_is_valid(const char *id)
+{
+	size_t digits = strspn(id, "0123456789abcdefABCDEF");
+
+	return !id[digits] && (digits == 16 || digits == 32);
+}
+
 #define AT(field) offsetof(struct request_options, field)
 const char request_usage[] =
 	"[DIR|FILE...] [TRACE_ID | --slowest N | --through SERVICE | --errors | --all]\n"
-	"       [--min-probability P] [--from T] [--to T] [--boot N] [--threads N]\n"
-	"       [--json | --json-lines | --dot | --each CMD]";
+	"       [--critical ID] [--min-probability P] [--from T] [--to T] [--boot N]\n"
+	"       [--threads N] [--json | --json-lines | --dot | --each CMD]";
 
 const struct option request_option_table[] = {
 	{"slowest", 0, "N", "the N longest requests", NULL, AT(slowest), option_count},
@@ -43,6 +50,9 @@ const struct option request_option_table[] = {
 	{"min-probability", 0, "P",
 	 "a call that belongs to a request less surely is one of its own", "0.5",
 	 AT(min_probability_ppm), option_probability},
+	{"critical", 0, "ID",
+	 "what a request waited for at each instant, by its trace id or a span id of it", NULL,
+	 AT(critical), option_text},
 	{"from", 0, "T", FROM_HELP, NULL, AT(from), option_time},
 	{"to", 0, "T", TO_HELP, NULL, AT(to), option_time},
 	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
@@ -64,6 +74,12 @@ int request_options_check(void *options, const struct operands *operands, struct
 
 	if (err)
 		return err;
+	if (o->critical && (!id_is_valid(o->critical) || request_options_select(o) || o->all ||
+			    o->json_lines || o->dot || o->each))
+		return error_say(
+			e, EINVAL,
+			"--critical takes a trace id of 32 hex digits or a span id of 16, and "
+			"--json and the range beside it, but no other choice or output");
 	if (!!o->trace_id + !!o->slowest + o->all > 1)
 		return error_say(e, EINVAL, "TRACE_ID, --slowest and --all cannot be combined");
 	if (o->json + o->json_lines + o->dot + !!o->each > 1)

@@ -15,8 +15,9 @@ struct request_options {
 	int boot;
 	uint64_t threads; /* that read chunks; 0: one for each CPU */
 	bool json, json_lines, dot;
-	const char *each;  /* a command that reads a request a line; NULL: none */
-	const char **dirs; /* owned array */
+	const char *critical; /* a trace id or span id; NULL: not given */
+	const char *each;     /* a command that reads a request a line; NULL: none */
+	const char **dirs;    /* owned array */
 	size_t dirs_count;
 };
 

@@ -12,6 +12,7 @@
 #include "answer/requests.h"
 #include "cli/answer_text.h"
 #include "cli/command.h"
+#include "cli/critical_text.h"
 #include "cli/json_file.h"
 #include "cli/progress.h"
 #include "cli/report_text.h"
@@ -46,7 +47,7 @@ static int json_line_take(void *arg, const struct trace *trace)
 }
 
 static int json_print(const struct request_answer *a, const struct request_choice *choice,
-		      struct request_counts *counts)
+		      struct request_counts *counts, const struct critical_answer *critical)
 {
 	struct json json;
 	int err;
@@ -54,7 +55,7 @@ static int json_print(const struct request_answer *a, const struct request_choic
 	json_init_file(&json, stdout);
 	requests_json_begin(&json, &a->sources.view);
 	err = request_answer_give(a, choice, &(struct trace_sink){json_take, &json}, counts);
-	traces_json_end(&json);
+	requests_json_end(&json, critical);
 	return err;
 }
 
@@ -90,6 +91,30 @@ static int each_run(const struct request_answer *a, const struct request_options
 	if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status))
 		return error_say(e, ECHILD, "the command of --each failed: %s", o->each);
 	return err == -EIO ? 0 : err; /* it need not read all of them */
+}
+
+/* ---- critical paths ---- */
+
+static int critical_print(const struct request_answer *a, const struct request_options *o,
+			  struct request_counts *counts, struct error *e)
+{
+	struct terminal t = terminal_of(stdout);
+	struct critical_answer critical = {0};
+	int err = critical_answer_make(a, o->critical, &critical);
+	const struct request_choice choice = {.trace_id = critical.trace_id};
+
+	counts->given = 1;
+	if (err == -ENOENT)
+		err = error_say(e, ENOENT,
+				"this recording has no request with the id %s; 'fathom requests' "
+				"shows the slowest ones",
+				o->critical);
+	else if (!err && o->json)
+		err = json_print(a, &choice, counts, &critical);
+	else if (!err)
+		critical_text_write(&t, &critical);
+	critical_answer_free(&critical);
+	return err;
 }
 
 /* ---- graphs ---- */
@@ -241,10 +266,12 @@ static int answer_print(const struct request_answer *a, const struct request_opt
 {
 	const struct request_choice choice = choice_of(o);
 
+	if (o->critical)
+		return critical_print(a, o, counts, e);
 	if (o->each)
 		return each_run(a, o, counts, e);
 	if (o->json)
-		return json_print(a, &choice, counts);
+		return json_print(a, &choice, counts, NULL);
 	if (o->json_lines)
 		return lines_print(a, &choice, stdout, counts);
 	return o->dot ? dot_print(a, o, counts) : text_print(a, o, counts);
@@ -294,6 +321,7 @@ const struct command command_requests = {
 	.examples = "  fathom record -a --detail waits,bytes -d 10 && fathom requests\n"
 		    "  fathom requests --slowest 5 --through redis-server\n"
 		    "  fathom requests --errors --from 14:03:00 --to 14:05:00\n"
+		    "  fathom requests --critical 0af7651916cd43dd8448eb211c80319c\n"
 		    "  fathom requests --dot | dot -Tsvg > services.svg\n"
 		    "  fathom requests --each 'jq -r .trace_id | sort | uniq -c'\n",
 	.options = request_option_table,

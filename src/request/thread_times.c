@@ -212,6 +212,29 @@ struct thread_sleep thread_times_slept(const struct thread_times *t, u32 tid, u6
 	return none;
 }
 
+bool thread_times_wait(const struct thread_times *t, u32 tid, u64 from_ns, u64 to_ns,
+		       struct kspan *wait)
+{
+	const struct thread_numbers of = numbers_of(t, tid);
+	size_t at = place_of(t, &of, to_ns);
+
+	while (at > of.first) {
+		kspan_at(t, --at, wait);
+		if (wait->kind == KSPAN_WAIT)
+			return wait->end_ns > from_ns;
+		if (wait->kind == KSPAN_SYSCALL && wait->end_ns <= from_ns)
+			break; /* so did all waits before it */
+	}
+	return false;
+}
+
+bool thread_times_known(const struct thread_times *t, u32 tid)
+{
+	const struct thread_numbers of = numbers_of(t, tid);
+
+	return of.end > of.first;
+}
+
 u64 thread_times_sleeps(const struct thread_times *t, u32 tid, u64 from_ns)
 {
 	const struct thread_numbers of = numbers_of(t, tid);

@@ -35,6 +35,16 @@ struct thread_sleep {
 struct thread_sleep thread_times_slept(const struct thread_times *t, u32 tid, u64 from_ns,
 				       u64 to_ns);
 
+/*
+ * The last time at which a thread left its CPU before to_ns: the wait. False: there is none that
+ * lasts beyond from_ns.
+ */
+bool thread_times_wait(const struct thread_times *t, u32 tid, u64 from_ns, u64 to_ns,
+		       struct kspan *wait);
+
+/* Whether anything is known of what a thread did. */
+bool thread_times_known(const struct thread_times *t, u32 tid);
+
 /* When the thread went to sleep first behind from_ns; UINT64_MAX: never. */
 u64 thread_times_sleeps(const struct thread_times *t, u32 tid, u64 from_ns);
 

@@ -112,6 +112,41 @@ def check_traces(traces):
                   span["end_ns"] <= root["end_ns"] + 200_000, f"{span} outside of {root}")
 
 
+def check_critical(recording, trace, *args):
+    """The critical path: nothing is left out, and almost nothing is unknown."""
+    text = fathom.ok("requests", "--json", "--critical", trace["trace_id"], *args, recording)
+    result = subprocess.run([sys.executable, SCHEMA, "requests"], input=text, text=True,
+                            capture_output=True, timeout=60)
+    equal(result.returncode, 0, f"the schema: {result.stdout}{result.stderr}")
+    answer = json.loads(text)
+    equal(answer["traces"], [trace], "the request of the path")
+    root, spans = trace["spans"][0], {span["span_id"]: span for span in trace["spans"]}
+    at, states = root["begin_ns"], collections.Counter()
+    for segment in answer["critical"]:
+        equal(segment["begin_ns"], at, f"begin of {segment}")
+        check(segment["span_id"] in spans, f"the span of {segment}")
+        at = segment["end_ns"]
+        states[segment["state"]] += at - segment["begin_ns"]
+    equal(at, root["end_ns"], "end of the path")
+    return states, {segment.get("service") for segment in answer["critical"]}
+
+
+def check_paths(recording, traces):
+    """The paths of the longest requests lead through all services."""
+    longest = sorted(traces, key=lambda trace: trace["spans"][0]["begin_ns"] - trace["spans"][0]["end_ns"])
+    total = collections.Counter()
+    for trace in longest[:5]:
+        states, services = check_critical(recording, trace)
+        check({"nginx", "python3 shop.py"} <= services, f"services on the path: {services}")
+        total += states
+    print(f"# states on the paths: {dict(total)}")
+    check(total["unknown"] <= 0.05 * sum(total.values()), f"unknown: {dict(total)}")
+    text = fathom.ok("requests", "--critical", longest[0]["spans"][-1]["span_id"], recording)
+    check("\n> +" in text and "most of it: " in text, text)
+    equal(fathom.run("requests", "--critical", "0" * 16, recording).returncode, 1, "no such span")
+    equal(fathom.run("requests", "--critical", "12", recording).returncode, 2, "no id")
+
+
 def check_recording(name, level):
     recording, entries = record(name, level)
     traces = requests_of(recording)
@@ -119,6 +154,7 @@ def check_recording(name, level):
     right = check_edges(traces, entries)
     print(f"# {level}: {100 * right:.1f} % of the calls to redis are of their request")
     check(right >= 0.95, f"{100 * right:.1f} % of the calls are of their request")
+    check_paths(recording, traces)
     return recording, traces
 
 
