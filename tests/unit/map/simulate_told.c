@@ -221,9 +221,9 @@ void does_bytes(struct actor *a)
 	struct record_syscall r = {.head = head_of(a), .nr = b.direction == BYTES_SENT ? 44 : 45};
 	u64 begin = a->now, connection = simulation_random(a->s, SIMULATED_CONNECTIONS);
 
-	if (simulation_random(a->s, 2)) {
-		b.light = 1 + simulation_random(a->s, 50);
-		b.light_maker = simulation_random(a->s, 50);
+	if (a->now & 1) {
+		b.light = 1 + a->now % 50;
+		b.light_maker = a->now % 47;
 	}
 	b.file.key = SIMULATED_SOCKET + connection;
 	n.file = r.file = b.file;
