@@ -330,7 +330,7 @@ def the_level_follows_what_is_recorded():
             ("level-raised", ["--syscalls", "read", "-d", "0.3"], None,
              "because --syscalls is given"),
             ("level-process", ["-p", os.getpid(), "-d", "0.3"], None,
-             "recording calls of the process for 300 ms"),
+             "recording calls of the process and its children for 300 ms"),
             ("level-command", ["--", "sleep", "0.1"], None, "records, ")):
         path = fathom.path(name)
         result = fathom.run("record", "-o", path, *words)
