@@ -127,7 +127,7 @@ size_t learned_of_service(const struct learned *sorted, bool backward, u64 servi
 {
 	size_t begin = rows_before(sorted, backward, service, false);
 
-	*rows = sorted->rows.data + begin;
+	*rows = sorted->rows.count ? sorted->rows.data + begin : NULL;
 	return rows_before(sorted, backward, service, true) - begin;
 }
 

@@ -215,7 +215,7 @@ size_t stints_of(const struct stints *s, u32 exchange, const struct stint **firs
 {
 	size_t from = COUNT_BEFORE(&s->list, e, e->exchange < exchange), to = from;
 
-	*first = s->list.data + from;
+	*first = s->list.count ? s->list.data + from : NULL;
 	while (to < s->list.count && s->list.data[to].exchange == exchange)
 		to++;
 	return to - from;

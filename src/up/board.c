@@ -32,6 +32,15 @@ void board_text(char *to, const char *from, size_t bytes)
 	to[bytes - 1] = '\0';
 }
 
+/* Another process may have written any byte there. */
+static bool board_flag(const bool *from)
+{
+	u8 byte;
+
+	memcpy(&byte, from, sizeof(byte));
+	return byte;
+}
+
 void board_addresses(struct serve_addresses *to, const struct board *board)
 {
 	const struct serve_addresses *from = &board->serve.addresses;
@@ -41,6 +50,6 @@ void board_addresses(struct serve_addresses *to, const struct board *board)
 	board_text(to->otlp_grpc, from->otlp_grpc, sizeof(to->otlp_grpc));
 	board_text(to->zipkin, from->zipkin, sizeof(to->zipkin));
 	board_text(to->jaeger, from->jaeger, sizeof(to->jaeger));
-	to->is_remote = from->is_remote;
-	to->has_page = from->has_page;
+	to->is_remote = board_flag(&from->is_remote);
+	to->has_page = board_flag(&from->has_page);
 }

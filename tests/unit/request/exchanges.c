@@ -187,7 +187,7 @@ TEST(a_lost_answer)
 	CHECK(h.list.data[1].flags & EXCHANGE_SOFT_END);
 	CHECK_EQ(h.list.data[2].answer_from, 20);
 	heard_free(&h);
-	t.records.count = 0;
+	vec_free(&t.records);
 	t = (struct talk){0};
 	talk_begin(&t);
 	talk_say(&t, "Cs");

@@ -24,6 +24,7 @@ static void begin(void)
 				   .end = CODE + CODE_BYTES};
 
 	snprintf(place, sizeof(place), "/tmp/perf-%d.map", getpid());
+	unlink(place); /* of another process that had this number */
 	CHECK_EQ(jit_names_open(&names, false, NULL), 0);
 	jit_names_mapped(names, &r);
 }
