@@ -330,11 +330,11 @@ static void labels_choose(struct deciding *d)
 {
 	for (size_t i = d->p->begin; i < d->p->end; i++) {
 		u32 call = d->l->events[i].number;
-		struct choice label = {.request = d->l->items[call].request};
 
 		if (d->l->events[i].kind != LINK_CALL)
 			continue;
-		way_best(d, 0)[call] = way_best(d, 1)[call] = label;
+		way_best(d, 0)[call] = (struct choice){.request = d->l->items[call].request};
+		way_best(d, 1)[call] = way_best(d, 0)[call];
 		d->space->owners[call] = NOBODY;
 	}
 }
