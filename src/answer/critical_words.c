@@ -15,14 +15,13 @@
 /* The number of the process in requests.processes; 0: it takes no part in requests. */
 static u32 process_number(const struct requests *r, u32 host, u32 pid, u64 time_ns)
 {
-	u32 found = 0;
+	u32 at = (u32)(uintptr_t)map_get(&r->processes.by_pid, (u64)host << 32 | pid), found = 0;
 
-	for (u32 i = 1; i < r->processes.list.count; i++) {
-		const struct request_process *p = &r->processes.list.data[i];
+	for (; at; at = r->processes.list.data[at].next) {
+		const struct request_process *p = &r->processes.list.data[at];
 
-		if (p->host == host && p->pid == pid && p->until_ns > time_ns &&
-		    (!found || p->seen_ns <= time_ns))
-			found = i;
+		if (p->until_ns > time_ns && (!found || p->seen_ns <= time_ns))
+			found = at;
 	}
 	return found;
 }
@@ -84,9 +83,8 @@ static const char *disk_text(struct span_builder *b, const struct critical_segme
 			    block_operation(WAKE_BLOCK_FLAGS(s->wake.block)));
 }
 
-/* On what a blocked thread waited. */
-static const char *wait_text(struct span_builder *b, const struct partial *p,
-			     const struct critical_segment *s)
+const char *critical_wait_text(struct span_builder *b, const struct partial *p,
+			       const struct critical_segment *s)
 {
 	if (s->wake.block)
 		return disk_text(b, s);
@@ -121,7 +119,7 @@ static void waiting_describe(struct critical_row *row, struct span_builder *b,
 
 	row->cause = split_part_name(s->part);
 	row->verb = "waited";
-	row->rest = wait_text(b, p, s);
+	row->rest = critical_wait_text(b, p, s);
 	if (!by_thread || s->wake.waker_tid == s->tid)
 		return;
 	row->by = critical_who_of(b, r, s->host, s->wake.waker_tid, s->wake.time_ns);

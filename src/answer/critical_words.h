@@ -13,6 +13,10 @@ struct critical_who critical_who_of(struct span_builder *b, const struct request
 /* "nginx (pid 7)", "nginx (pid 7, thread 9)". */
 const char *critical_who_text(struct span_builder *b, const struct critical_who *who);
 
+/* On what a blocked thread waits: "for a lock". */
+const char *critical_wait_text(struct span_builder *b, const struct partial *p,
+			       const struct critical_segment *s);
+
 /* Fills state, cause, who, by, and the sentence. */
 void critical_describe(struct critical_row *row, struct span_builder *b, const struct requests *r,
 		       const struct critical_segment *s);

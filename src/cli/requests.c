@@ -113,6 +113,8 @@ static int critical_print(const struct request_answer *a, const struct request_o
 		err = json_print(a, &choice, counts, &critical);
 	else if (!err)
 		critical_text_write(&t, &critical);
+	if (!err && !o->json)
+		source_write_text(&t, &a->sources.view);
 	critical_answer_free(&critical);
 	return err;
 }

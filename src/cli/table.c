@@ -13,6 +13,7 @@ extern const struct command command_chunks;
 extern const struct command command_report;
 extern const struct command command_trace;
 extern const struct command command_requests;
+extern const struct command command_why;
 extern const struct command command_map;
 extern const struct command command_merge;
 extern const struct command command_top;
@@ -26,11 +27,15 @@ extern const struct command command_version;
 extern const struct command command_help_command;
 
 const struct command *const command_table[] = {
-	&command_record,  &command_rotate,	 &command_snapshot,
-	&command_stop,	  &command_detail,	 &command_chunks,
-	&command_report,  &command_trace,	 &command_requests,
-	&command_top,	  &command_map,		 &command_merge,
-	&command_serve,	  &command_up,		 &command_status,
-	&command_pin,	  &command_sql,		 &command_doctor,
-	&command_version, &command_help_command, NULL,
+	&command_record,       &command_rotate,
+	&command_snapshot,     &command_stop,
+	&command_detail,       &command_chunks,
+	&command_report,       &command_trace,
+	&command_requests,     &command_why,
+	&command_top,	       &command_map,
+	&command_merge,	       &command_serve,
+	&command_up,	       &command_status,
+	&command_pin,	       &command_sql,
+	&command_doctor,       &command_version,
+	&command_help_command, NULL,
 };

@@ -147,6 +147,24 @@ def check_paths(recording, traces):
     equal(fathom.run("requests", "--critical", "12", recording).returncode, 2, "no id")
 
 
+def check_why(recording, trace):
+    """Words about a process, and about a request."""
+    served = [span for span in trace["spans"] if span["kind"] == "server"]
+    for span in served:
+        text = fathom.ok("why", recording, span["pid"])
+        check(text.startswith(f"{span['service']} (pid {span['pid']}), ") and "has waited" in text, text)
+        if span["service"] == "redis-server":
+            check(re.search(r"for its client [0-9.]+:[0-9]+, python3 shop.py \(pid", text), text)
+            check("└─ python3 shop.py (pid" in text, text)
+    at = (served[0]["begin_ns"] + served[0]["end_ns"]) // 2
+    text = fathom.ok("why", recording, served[0]["pid"], "--at", at)
+    check("at that time" in text, text)
+    equal(fathom.ok("why", recording, trace["trace_id"]),
+          fathom.ok("requests", "--critical", trace["trace_id"], recording), "why of a request")
+    equal(fathom.run("why", recording, 4194303).returncode, 1, "no such process")
+    equal(fathom.run("why", recording).returncode, 2, "nothing is asked for")
+
+
 def check_recording(name, level):
     recording, entries = record(name, level)
     traces = requests_of(recording)
@@ -155,6 +173,7 @@ def check_recording(name, level):
     print(f"# {level}: {100 * right:.1f} % of the calls to redis are of their request")
     check(right >= 0.95, f"{100 * right:.1f} % of the calls are of their request")
     check_paths(recording, traces)
+    check_why(recording, traces[0])
     return recording, traces
 
 
