@@ -81,6 +81,12 @@ void chunk_clock_read(struct chunk_clock *clock);
 /* Reads the id of this boot; empty if the kernel does not provide it. */
 void chunk_boot_read(char boot_id[CHUNK_BOOT_BYTES]);
 
+/*
+ * The boot id that the chunks of a recorder bear which was given a name for its host: derived of
+ * this boot and the name, so that another name is another host. NULL: the id of this boot.
+ */
+void chunk_boot_named(char boot_id[CHUNK_BOOT_BYTES], const char *host);
+
 #define CHUNK_NAME_BYTES 80
 #define CHUNK_CPU_LIST_BYTES 256
 #define CHUNK_MISSING_BYTES 1024
@@ -352,6 +358,8 @@ struct recording_keep {
 	int (*together)(void *arg, struct error *e);
 	void *arg;
 	const struct recording_hold *hold; /* borrowed; may be NULL */
+	const char
+		*host; /* the name that this host was given, see chunk_boot_named(); may be NULL */
 };
 
 /* The chunks beyond the limit on the size. */

@@ -303,7 +303,7 @@ int recording_retainer_open(struct recording_retainer **retainer, const char *di
 		return error_set(e, ENOMEM, "cannot apply --keep to %s", dir);
 	snprintf(r->dir, sizeof(r->dir), "%s", dir);
 	r->keep = *keep;
-	chunk_boot_read(r->boot_id);
+	chunk_boot_named(r->boot_id, keep->host);
 	r->hold = (struct recording_hold){recording_directory(dir, keep->hold), -1};
 	if (r->hold.dir < 0) {
 		int err = error_set(e, r->hold.dir, "cannot apply --keep to %s", dir);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cpu_list.h"
+#include "base/hash.h"
 #include "base/host_clock.h"
 #include "chunk/directory.h"
 #include "chunk/file.h"
@@ -59,6 +60,24 @@ void chunk_boot_read(char boot_id[CHUNK_BOOT_BYTES])
 	text[n > 0 ? n : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	copy_word(boot_id, CHUNK_BOOT_BYTES, text);
+}
+
+void chunk_boot_named(char boot_id[CHUNK_BOOT_BYTES], const char *host)
+{
+	char name[CHUNK_HOST_BYTES];
+	uint64_t high, low;
+
+	chunk_boot_read(boot_id);
+	if (!host)
+		return;
+	copy_word(name, sizeof(name), host); /* as chunks tell it */
+	low = hash_pair(hash_bytes(boot_id, strlen(boot_id)), hash_bytes(name, strlen(name)));
+	high = hash_pair(low, 1);
+	/* the form of a UUID of version 8, which everybody may make up */
+	snprintf(boot_id, CHUNK_BOOT_BYTES, "%08x-%04x-8%03x-%04x-%012llx",
+		 (unsigned int)(high >> 32), (unsigned int)(high >> 16) & 0xffff,
+		 (unsigned int)high & 0xfff, 0x8000 | ((unsigned int)(low >> 48) & 0x3fff),
+		 (unsigned long long)low & 0xffffffffffffull);
 }
 
 static void fill_info(struct chunk_info *info, const struct chunk_writer_options *o)

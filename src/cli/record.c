@@ -165,6 +165,7 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	for (size_t i = 0; i < o->pids.count; i++)
 		pids[i] = (pid_t)o->pids.data[i];
 	r->host = record_options_host(o, operands);
+	r->host_name = o->host;
 	r->pids = pids;
 	r->pid_count = o->pids.count;
 	r->pids_alone = o->no_children;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "chunk/chunk.h"
 #include "recorder/detail_scope.h"
 
 #define AT(field) offsetof(struct record_options, field)
@@ -15,7 +17,9 @@ const char record_usage[] =
 	"       [--rotate LIMITS] [--keep LIMITS] [--event S:N]...\n"
 	"       [--detail LEVEL[,SCOPE=LEVEL]...] [--budget SHARE] [--syscalls LIST]\n"
 	"       [--spans-only] [--stacks MIN] [--sample [HZ]] [--flight] [--compress]\n"
-	"       [--buffer SIZE] [--on-chunk CMD] [-- CMD ARG...]";
+	"       [--buffer SIZE] [--host NAME] [--on-chunk CMD] [-- CMD ARG...]";
+
+static int option_host(void *field, const char *text, struct error *e);
 
 const struct option record_option_table[] = {
 	{"output", 'o', "DIR", "add the chunks to this directory (default: a new fathom.data)",
@@ -31,6 +35,9 @@ const struct option record_option_table[] = {
 	{"no-children", 0, NULL, "with -p: without the children that they have already", NULL,
 	 AT(no_children), option_flag},
 	{"cgroup", 0, "PATH", "the processes of this cgroup", NULL, AT(cgroups), option_texts},
+	{"host", 0, "NAME",
+	 "call this host so: recordings of different names are of different hosts", NULL, AT(host),
+	 option_host},
 	{"rotate", 0, "LIMITS", "begin a new chunk after a time, a size, or both: 1s,64M", NULL,
 	 AT(rotate), option_limits},
 	{"keep", 0, "LIMITS", "delete the oldest chunks beyond an age, a size, or both: 10m,2G",
@@ -72,6 +79,22 @@ const struct option record_option_table[] = {
 	 AT(on_chunk), option_text},
 	{0},
 };
+
+static int option_host(void *field, const char *text, struct error *e)
+{
+	size_t length = strlen(text);
+
+	for (size_t i = 0; i < length; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr("-._", text[i]))
+			return error_say(e, EINVAL,
+					 "is no name of a host: it has letters, digits, '-', '.' "
+					 "and '_'");
+	if (!length || length >= CHUNK_HOST_BYTES)
+		return error_say(e, EINVAL, "is no name of 1 to %d characters",
+				 CHUNK_HOST_BYTES - 1);
+	*(const char **)field = text;
+	return 0;
+}
 
 static const char *const syscall_names[SYSCALL_TABLE_SIZE] = {
 #define S(nr, name, arguments, fd, classes, kinds) [nr] = #name,

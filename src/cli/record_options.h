@@ -71,6 +71,7 @@ struct record_options {
 	struct option_pids pids;
 	bool no_children;
 	struct option_list cgroups;
+	const char *host; /* what this host is called; NULL: its name */
 	struct limits rotate;
 	struct limits keep;
 	struct option_list events; /* "subsystem:name", both may be globs */

@@ -84,7 +84,7 @@ u64 chunking_written(const struct chunking *c)
 static int writer_open(struct chunking *c, u64 begin_ns, u64 late_ns, struct chunk_writer **writer,
 		       struct error *e)
 {
-	char cpus[CPU_LIST_BYTES];
+	char cpus[CPU_LIST_BYTES], boot_id[CHUNK_BOOT_BYTES];
 	struct chunk_writer_options o = {.dir = c->options.dir,
 					 .hold = c->options.hold,
 					 .begin_ns = begin_ns,
@@ -93,10 +93,14 @@ static int writer_open(struct chunking *c, u64 begin_ns, u64 late_ns, struct chu
 					 .cpus = cpu_list_online(cpus) ? NULL : cpus,
 					 .missing = c->options.missing,
 					 .filters = *c->options.filters,
+					 .host = c->options.host,
+					 .boot_id = boot_id,
 					 .owner = c->options.owner,
 					 .compress = c->options.compress};
-	int err = chunk_writer_open(writer, &o, e);
+	int err;
 
+	chunk_boot_named(boot_id, c->options.host);
+	err = chunk_writer_open(writer, &o, e);
 	if (err == -EACCES || err == -EPERM || err == -EROFS)
 		error_hint(e, "choose a writable directory with -o");
 	if (!err)

@@ -34,6 +34,7 @@ struct chunking_options {
 	const char *on_chunk; /* NULL: none */
 	const u32 *filters;   /* FILTER_*, read when a chunk begins: what the user left out */
 	const char *missing;  /* tracepoints that the kernel lacks; NULL: none */
+	const char *host;     /* the name that the user gave this host; NULL: none */
 };
 
 /* Only the functions below use the fields. */

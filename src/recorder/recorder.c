@@ -62,6 +62,7 @@ static int retention_begin(struct recorder *r, struct error *e)
 		.dir = r->options.dir,
 		.hold = &r->hold,
 		.keep = r->options.keep,
+		.host = r->options.host_name,
 		.capabilities = recorder_directory_capabilities(&r->hold, r->owner)};
 
 	return retainer_open(&r->retainer, &o, e);
@@ -427,6 +428,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 					   .compress = options->compress,
 					   .on_chunk = options->on_chunk,
 					   .missing = r->missing,
+					   .host = options->host_name,
 					   .filters = &r->filters};
 	chunking_init(&r->chunks, &chunks);
 	*out = r;

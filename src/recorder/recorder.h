@@ -30,7 +30,8 @@ struct recorder_options {
 	void *recover_arg;
 	bool settle; /* dir comes from default_dir_begin(): rename it when the recording begins */
 	bool host;
-	const pid_t *pids; /* borrowed, as are all pointers here */
+	const char *host_name; /* what chunks call this host; NULL: its name */
+	const pid_t *pids;     /* borrowed, as are all pointers here */
 	size_t pid_count;
 	bool pids_alone; /* without the descendants that they have at the begin */
 	const char *const *cgroups;

@@ -240,7 +240,8 @@ int retainer_open(struct retainer **retainer, const struct retainer_options *o, 
 					.before = chunk_goes,
 					.together = chunks_go,
 					.arg = r,
-					.hold = o->hold};
+					.hold = o->hold,
+					.host = o->host};
 	int err;
 
 	if (!r)

@@ -18,6 +18,7 @@ struct retainer_options {
 	const char *dir;
 	const struct recording_hold *hold; /* borrowed until retainer_close() */
 	struct limits keep;
+	const char *host; /* the name that this host was given; NULL: none */
 	u64 capabilities; /* that the thread keeps of the caller's, one bit each */
 };
 

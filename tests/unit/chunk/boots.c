@@ -138,4 +138,22 @@ TEST(a_recording_is_of_one_host)
 	recording_close(recording);
 }
 
+/* A host that was given a name is another one than that without it, and than that of another name.
+ */
+TEST(a_name_is_part_of_the_boot)
+{
+	char plain[CHUNK_BOOT_BYTES], same[CHUNK_BOOT_BYTES], a[CHUNK_BOOT_BYTES];
+	char again[CHUNK_BOOT_BYTES], b[CHUNK_BOOT_BYTES];
+
+	chunk_boot_read(plain);
+	chunk_boot_named(same, NULL);
+	chunk_boot_named(a, "a");
+	chunk_boot_named(again, "a");
+	chunk_boot_named(b, "b");
+	CHECK_STR(same, plain);
+	CHECK_STR(again, a);
+	CHECK_EQ(strlen(a), 36);
+	CHECK(strcmp(a, plain) != 0 && strcmp(a, b) != 0);
+}
+
 TEST_MAIN()
