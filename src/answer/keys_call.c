@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of calls, files, waits, requests to disks, events, and functions. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "answer/keys.h"
 #include "answer/peer_name.h"
+#include "answer/peer_server.h"
 #include "answer/process_name.h"
 #include "answer/profile.h"
 #include "map/fact/query.h"
@@ -94,11 +96,32 @@ static u64 peer_namespace(const struct fact_socket *socket)
 	return socket->socket.family == AF_UNIX ? 0 : socket->socket.netns;
 }
 
+/* Tells what serves a peer, if that is a program of this host. */
+static int peer_describe_server(struct rows *rows, const struct subject *s,
+				const struct fact_socket *socket, struct row *row)
+{
+	char name[KEY_TEXT_BYTES];
+
+	if (query_socket_accepted(s->p, socket))
+		return 0;
+	if (peer_servers_of(rows->servers) != s->p) {
+		peer_servers_free(rows->servers);
+		rows->servers = peer_servers_new(s->p);
+	}
+	if (!rows->servers)
+		return -ENOMEM;
+	if (!peer_server_name(rows->servers, socket, name, sizeof(name)))
+		return 0;
+	row->service = rows_text(rows, "%s", name);
+	return row->service ? 0 : -ENOMEM;
+}
+
 int key_describe_peer(struct rows *rows, const struct subject *s, struct row *row)
 {
-	(void)rows;
-	row->network_namespace = peer_namespace(opening_socket(s->p, s->sum));
-	return 0;
+	const struct fact_socket *socket = opening_socket(s->p, s->sum);
+
+	row->network_namespace = peer_namespace(socket);
+	return row->service ? 0 : peer_describe_server(rows, s, socket, row);
 }
 
 /* One address in two network namespaces is two peers. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "answer/group.h"
+#include "answer/peer_server.h"
 #include "model/syscall_format.h"
 
 /* ---- groups ---- */
@@ -395,6 +396,8 @@ void rows_free(struct rows *rows)
 	vec_free(&rows->texts);
 	vec_free(&rows->key);
 	bytes_map_free(&rows->by_key);
+	peer_servers_free(rows->servers);
+	rows->servers = NULL;
 }
 
 bool row_is_void(const struct row *row)

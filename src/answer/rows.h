@@ -94,7 +94,8 @@ struct rows {
 	const char *source_host;    /* the same, also if the answer is of one host */
 	/* what rows of functions are of; borrowed; NULL: what ran on the CPUs */
 	const struct profile_choice *profile;
-	struct rows *more; /* further rows of the same answer; owned; NULL: none */
+	struct peer_servers *servers; /* of the partial that is summed up; owned; NULL: none yet */
+	struct rows *more;	      /* further rows of the same answer; owned; NULL: none */
 };
 
 /*

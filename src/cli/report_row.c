@@ -58,12 +58,15 @@ void row_label(const struct row *row, int columns, bool second, char *text, size
 		snprintf(text, size, "%s", name);
 	else if (row->pid || row->command)
 		process_label(row, name, columns, text, size);
-	else if (row->service && strcmp(row->service, name) != 0 &&
-		 !(row->absent & ROW_OF_REQUESTS))
-		snprintf(text, size, "%s (%s)", name, row->service);
 	else if (row->several_namespaces && !row->values[0])
 		snprintf(text, size, "%s, network namespace %" PRIu64, name,
 			 row->network_namespace);
+	else if (row->service && row->connections > 1)
+		snprintf(text, size, "%s (%s), %" PRIu64 " connections", name, row->service,
+			 row->connections);
+	else if (row->service && strcmp(row->service, name) != 0 &&
+		 !(row->absent & ROW_OF_REQUESTS))
+		snprintf(text, size, "%s (%s)", name, row->service);
 	else if (row->mount_namespace && !row->values[0])
 		snprintf(text, size, "%s, mount namespace %" PRIu64, name, row->mount_namespace);
 	else if (row->connections > 1 && !row->values[0])

@@ -57,6 +57,39 @@ static void reads(struct partial *p, u64 time_ns, const struct file_ref *file)
 }
 
 /* A file and a socket can have the same number: each file system numbers its own files. */
+/* A peer that is served by a program of this host is told with its name. */
+TEST(what_serves_a_peer)
+{
+	const struct file_ref socket = {.key = 77, .kind = FILE_KIND_tcp};
+	struct record_socket accepted = {
+		.head = {.kind = RECORD_socket, .tid = 8, .pid = 8, .time_ns = 1000},
+		.file = {.key = 78, .kind = FILE_KIND_tcp, .flags = FILE_ACCEPTED},
+		.family = AF_INET,
+		.local_lo = htobe64(0xffff0a000001),
+		.local_port = 80,
+		.remote_lo = htobe64(0xffff0a000002),
+		.remote_port = 40000};
+	struct record_thread server = {
+		.head = {.kind = RECORD_thread, .tid = 8, .pid = 8, .time_ns = 900}, .start_ns = 1};
+	struct partial *p = partial_new(NULL);
+	struct rows rows;
+
+	server.comm_len = 5;
+	memcpy(server.comm, "httpd", 5);
+	apply(p, &server);
+	says_socket(p, 77);
+	apply(p, &accepted);
+	reads(p, 2000, &socket);
+	partial_cover(p, 500, 5000);
+	CHECK_EQ(partial_finish(p), 0);
+	rows_by(&rows, p, "peer");
+	CHECK_EQ(rows.rows.count, 1);
+	CHECK_STR(rows.rows.data[0].key, "10.0.0.1:80");
+	CHECK_STR(rows.rows.data[0].service, "httpd");
+	rows_free(&rows);
+	partial_free(p);
+}
+
 TEST(a_file_with_the_number_of_a_socket_has_no_peer)
 {
 	const struct file_ref socket = {.key = 77, .kind = FILE_KIND_tcp};
