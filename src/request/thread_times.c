@@ -110,6 +110,21 @@ static size_t place_of(const struct thread_times *t, const struct thread_numbers
 	return low;
 }
 
+/*
+ * Where to look on before a wait that ended before an instant: at the call or fault that it lies
+ * in, since nothing else can last longer. of->first: it lies in none that is there.
+ */
+static size_t place_of_visit(const struct thread_times *t, const struct thread_numbers *of,
+			     const struct kspan *wait)
+{
+	size_t at = wait->visit_ns ? place_of(t, of, wait->visit_ns) : of->first;
+
+	if (!wait->visit_ns || at == of->end ||
+	    t->p->kspans.places.data[t->order.data[at]].begin_ns != wait->visit_ns)
+		return of->first;
+	return at + 1;
+}
+
 /* The same, or one before it that lasts beyond the instant. */
 static size_t place_around(const struct thread_times *t, const struct thread_numbers *of,
 			   u64 time_ns)
@@ -124,6 +139,11 @@ static size_t place_around(const struct thread_times *t, const struct thread_num
 			first = at;
 		else if (k.kind == KSPAN_SYSCALL)
 			break; /* what began before it ended before it */
+		else if (k.kind == KSPAN_WAIT) {
+			size_t visit = place_of_visit(t, of, &k);
+
+			at = visit < at ? visit : at;
+		}
 	}
 	return first;
 }
