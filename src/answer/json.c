@@ -200,12 +200,22 @@ void traces_json_begin(struct json *j, const struct source_view *source)
 	json_array_begin_lines(j, "traces");
 }
 
-void requests_json_begin(struct json *j, const struct source_view *source)
+void requests_json_begin(struct json *j, const struct source_view *source,
+			 const struct clock_offset_view *offsets, size_t count)
 {
 	json_object_begin(j, NULL);
 	schema_write_json(j);
 	source_write_json(j, source);
-	json_array_begin(j, "clock_offsets"); /* of several hosts; of one there are none */
+	json_array_begin(j, "clock_offsets");
+	for (size_t i = 0; i < count; i++) {
+		json_object_begin(j, NULL);
+		json_string(j, "host", offsets[i].host);
+		json_string(j, "against", offsets[i].against);
+		json_s64(j, "min_ns", offsets[i].min_ns);
+		json_s64(j, "max_ns", offsets[i].max_ns);
+		json_u64(j, "at_ns", offsets[i].at_ns);
+		json_object_end(j);
+	}
 	json_array_end(j);
 	json_array_begin_lines(j, "traces");
 }
@@ -219,8 +229,10 @@ static void trace_times_write(struct json *j, const struct trace *trace)
 	for (size_t i = 0; i < trace->spans_count; i++) {
 		const struct span_position at = trace->position(trace, i);
 
-		begin_ns = at.begin_ns < begin_ns ? at.begin_ns : begin_ns;
-		end_ns = at.end_ns > end_ns ? at.end_ns : end_ns;
+		if (at.begin_ns + (u64)at.shift_ns < begin_ns)
+			begin_ns = at.begin_ns + (u64)at.shift_ns;
+		if (at.end_ns + (u64)at.shift_ns > end_ns)
+			end_ns = at.end_ns + (u64)at.shift_ns;
 	}
 	if (!trace->spans_count)
 		return;

@@ -32,7 +32,8 @@ void live_write_json(struct json *j, const struct live *live);
  */
 void traces_json_begin(struct json *j, const struct source_view *source);
 /* Begins the document of requests, which is ended like that of traces. */
-void requests_json_begin(struct json *j, const struct source_view *source);
+void requests_json_begin(struct json *j, const struct source_view *source,
+			 const struct clock_offset_view *offsets, size_t count);
 int trace_write_json(struct json *j, const struct trace *trace);
 void traces_json_end(struct json *j);
 /* Ends it behind a critical path; NULL: none was asked for. */

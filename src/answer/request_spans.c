@@ -75,13 +75,26 @@ static void add_ranges(struct span_builder *b, const struct exchange *x)
 	builder_integer(b, "answer.to", (s64)x->answer_to);
 }
 
+/* How the two ends of an exchange were found to be of one. */
+static void add_joined(struct span_builder *b, const struct requests *r, u32 exchange)
+{
+	const struct exchange *x = exchange_at(r, exchange);
+	u32 ambiguous = r->connections.list.data[x->connection].ambiguous;
+
+	builder_string(b, "edge.evidence", edge_evidence_name(EDGE_BYTES));
+	builder_real(b, "edge.probability", ambiguous > 1 ? 1.0 / ambiguous : 1);
+	if (ambiguous)
+		builder_integer(b, "edge.candidates", ambiguous);
+	if (x->flags & EXCHANGE_IMPOSSIBLE)
+		builder_boolean(b, "clock.impossible", true);
+}
+
 static void add_edge(struct span_builder *b, const struct requests *r, u32 exchange, bool server)
 {
 	const struct edge *e = &r->edges[exchange];
 
 	if (server && exchange_at(r, exchange)->caller.process) {
-		builder_string(b, "edge.evidence", edge_evidence_name(EDGE_BYTES));
-		builder_real(b, "edge.probability", 1);
+		add_joined(b, r, exchange);
 		return;
 	}
 	if (r->node_parents[node_of_exchange(exchange, server)] == NO_NODE)
@@ -200,8 +213,12 @@ struct span_position request_brief_position(const struct requests *r, u32 exchan
 					    x->server.process ? REQUEST_SERVER : REQUEST_CLIENT};
 	struct request_bounds b = request_brief_bounds(r, exchange);
 
-	return (struct span_position){request_span_id(r, &bottom), request_span_parent(r, &top),
-				      b.begin_ns, b.end_ns, false};
+	return (struct span_position){request_span_id(r, &bottom),
+				      request_span_parent(r, &top),
+				      b.begin_ns,
+				      b.end_ns,
+				      false,
+				      0};
 }
 
 struct split request_server_time(const struct requests *r, u32 exchange)
@@ -238,6 +255,14 @@ static void brief_notes(struct span_builder *b, const struct requests *r, u32 ex
 	const struct exchange *x = exchange_at(r, exchange);
 	const struct edge *e = &r->edges[exchange];
 
+	u32 ambiguous = r->connections.list.data[x->connection].ambiguous;
+
+	if (r->hosts_count > 1)
+		builder_string(b, "on", b->span.host);
+	if (x->flags & EXCHANGE_IMPOSSIBLE)
+		builder_string(b, "clocks", "contradict");
+	if (ambiguous > 1 && x->caller.process && x->server.process)
+		builder_string(b, "ends", builder_text(b, "1 of %u pairs", ambiguous));
 	if (x->flags & EXCHANGE_STREAM)
 		builder_string(b, "stream", "one way");
 	else if (x->answer_from == x->answer_to)

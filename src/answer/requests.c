@@ -6,25 +6,69 @@
 #include <string.h>
 #include <strings.h>
 
+#include "answer/request_kernel.h"
 #include "answer/request_spans.h"
 
 /* ---- loading ---- */
+
+/* What is added to a time of a host for about its Unix time; 0: not known. */
+static u64 unix_of(const struct source_view *view)
+{
+	const struct clock_view *last = view->clocks_count ? &view->clocks[view->clocks_count - 1]
+							   : NULL;
+
+	return last && last->unix_ns ? last->unix_ns - last->monotonic_ns : 0;
+}
+
+/* How far the clock of the first host of a pair is ahead. */
+static int pair_describe(struct request_answer *a, const struct clock_pair *pair)
+{
+	const struct clock_offsets *o = &a->requests.offsets;
+	int err = 0;
+
+	for (size_t i = pair->first; i < pair->end && !err; i++) {
+		const struct clock_offset *at = &o->list.data[i];
+
+		err = vec_push(&a->offsets, ((struct clock_offset_view){
+						    .host = a->hosts.data[pair->host].name,
+						    .against = a->hosts.data[pair->against].name,
+						    .min_ns = -at->interval.max_ns,
+						    .max_ns = -at->interval.min_ns,
+						    .at_ns = at->at_ns}));
+	}
+	return err;
+}
+
+static int offsets_describe(struct request_answer *a)
+{
+	const struct clock_offsets *o = &a->requests.offsets;
+	int err = 0;
+
+	for (size_t i = 0; i < o->pairs.count && !err; i++)
+		err = pair_describe(a, &o->pairs.data[i]);
+	return err;
+}
+
+static struct request_host host_of(const struct source *source)
+{
+	return (struct request_host){.p = source->partial,
+				     .name = source->host,
+				     .boot = source->boot,
+				     .unix_ns = unix_of(&source->view)};
+}
 
 int request_answer_of(const struct sources *sources, u32 min_probability_ppm,
 		      struct request_answer *out)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < sources->list.count && !err; i++) {
-		const struct source *source = sources->list.data[i];
-
-		err = vec_push(&out->hosts, ((struct request_host){.p = source->partial,
-								   .name = source->host,
-								   .boot = source->boot}));
-	}
-	return err ? err
-		   : requests_make(&out->requests, out->hosts.data, out->hosts.count,
-				   min_probability_ppm);
+	for (size_t i = 0; i < sources->list.count && !err; i++)
+		err = vec_push(&out->hosts, host_of(sources->list.data[i]));
+	err = err ? err
+		  : requests_make(&out->requests, out->hosts.data, out->hosts.count,
+				  min_probability_ppm);
+	err = err ? err : offsets_describe(out);
+	return err ? err : request_events_make(&out->events, out->hosts.data, out->hosts.count);
 }
 
 int request_answer_load(const struct source_options *from, u32 min_probability_ppm,
@@ -53,6 +97,8 @@ int request_answer_load(const struct source_options *from, u32 min_probability_p
 
 void request_answer_free(struct request_answer *a)
 {
+	vec_free(&a->offsets);
+	request_events_free(&a->events);
 	requests_free(&a->requests);
 	vec_free(&a->hosts);
 	sources_free(&a->sources);
@@ -156,35 +202,101 @@ static int traces_choose(const struct requests *r, const struct request_choice *
 
 /* ---- giving ---- */
 
+/* A span of the trace, or one of the kernel below the span of a server. */
+struct shown_span {
+	struct request_span of;
+	u32 kernel; /* number in maker.kernel, + 1; 0: it is one of the trace */
+};
+
 struct maker {
 	struct span_builder builder;
 	const struct requests *r;
+	const struct request_events *events;
 	const struct request_trace *t;
-	VEC(struct request_span) shown; /* of the trace */
-	bool brief;
+	VEC(struct shown_span) shown; /* of the trace */
+	struct request_kernel_list kernel;
+	bool brief, with_kernel;
 };
+
+/* The span at its place in the brief or the whole trace, with the times of its host. */
+static struct span_position position_of(const struct maker *m, const struct shown_span *s)
+{
+	struct request_bounds b;
+
+	if (s->kernel)
+		return request_kernel_position(m->r, &m->kernel.data[s->kernel - 1]);
+	if (m->brief && s->of.kind != REQUEST_APP)
+		return request_brief_position(m->r, s->of.of);
+	b = request_bounds_of(m->r, &s->of);
+	return (struct span_position){request_span_id(m->r, &s->of),
+				      request_span_parent(m->r, &s->of),
+				      b.begin_ns,
+				      b.end_ns,
+				      false,
+				      0};
+}
 
 static struct span_position position_at(const struct trace *trace, size_t index)
 {
 	const struct maker *m = trace->maker;
-	const struct request_span *s = &m->shown.data[index];
-	struct request_bounds b;
+	const struct shown_span *s = &m->shown.data[index];
+	struct span_position at = position_of(m, s);
+	s64 shift_ns = request_shift(m->r, &s->of);
 
-	if (m->brief && s->kind != REQUEST_APP)
-		return request_brief_position(m->r, s->of);
-	b = request_bounds_of(m->r, s);
-	return (struct span_position){request_span_id(m->r, s), request_span_parent(m->r, s),
-				      b.begin_ns, b.end_ns, false};
+	if (!m->brief) {
+		at.shift_ns = shift_ns;
+		return at;
+	}
+	at.begin_ns += (u64)shift_ns;
+	at.end_ns += (u64)shift_ns;
+	return at;
+}
+
+/* Moves the times of a span to the line of time of its trace. */
+static void span_shift(struct span_builder *b, s64 shift_ns)
+{
+	b->span.begin_ns += (u64)shift_ns;
+	b->span.end_ns += (u64)shift_ns;
+	for (size_t i = 0; i < b->span.events_count; i++)
+		b->events[i].time_ns += (u64)shift_ns;
+}
+
+static const struct span *span_make_shown(struct maker *m, const struct shown_span *s)
+{
+	const struct span *span;
+
+	if (s->kernel)
+		return request_kernel_span(&m->builder, m->r, &m->kernel.data[s->kernel - 1]);
+	if (m->brief && s->of.kind != REQUEST_APP)
+		return request_span_brief(&m->builder, m->r, s->of.of);
+	span = request_span_make(&m->builder, m->r, &s->of);
+	if (span && s->of.kind == REQUEST_SERVER)
+		request_events_tell(&m->builder, m->events, m->r, s->of.of);
+	return m->builder.failed ? NULL : span;
 }
 
 static const struct span *span_at(const struct trace *trace, size_t index, bool brief)
 {
 	struct maker *m = trace->maker;
-	const struct request_span *s = &m->shown.data[index];
+	const struct shown_span *s = &m->shown.data[index];
+	const struct span *span = span_make_shown(m, s);
 
 	(void)brief;
-	return m->brief && s->kind != REQUEST_APP ? request_span_brief(&m->builder, m->r, s->of)
-						  : request_span_make(&m->builder, m->r, s);
+	if (span && m->brief)
+		span_shift(&m->builder, request_shift(m->r, &s->of));
+	return span;
+}
+
+/* Adds what the kernel did for a request. */
+static int kernel_find(struct maker *m, u32 exchange)
+{
+	const struct request_span server = {exchange, REQUEST_SERVER};
+	size_t first = m->kernel.count;
+	int err = request_kernel_find(&m->kernel, m->r, exchange);
+
+	for (size_t i = first; i < m->kernel.count && !err; i++)
+		err = vec_push(&m->shown, ((struct shown_span){server, (u32)i + 1}));
+	return err;
 }
 
 /* Finds the spans that are shown: of a brief trace the first of each exchange. */
@@ -192,13 +304,15 @@ static int shown_find(struct maker *m)
 {
 	int err = 0;
 
-	m->shown.count = 0;
+	m->shown.count = m->kernel.count = 0;
 	for (size_t i = m->t->first; i < m->t->end && !err; i++) {
 		const struct request_span *s = &m->r->spans.data[i];
 
 		if (!m->brief || s->kind != REQUEST_SERVER ||
 		    !m->r->exchanges.data[s->of].caller.process)
-			err = vec_push(&m->shown, *s);
+			err = vec_push(&m->shown, ((struct shown_span){*s, 0}));
+		if (!err && m->with_kernel && s->kind == REQUEST_SERVER)
+			err = kernel_find(m, s->of);
 	}
 	return err;
 }
@@ -228,7 +342,10 @@ static int trace_give(struct maker *m, const struct request_answer *a, const str
 int request_answer_give(const struct request_answer *a, const struct request_choice *choice,
 			const struct trace_sink *to, struct request_counts *counts)
 {
-	struct maker m = {.r = &a->requests, .brief = choice->brief};
+	struct maker m = {.r = &a->requests,
+			  .events = &a->events,
+			  .brief = choice->brief,
+			  .with_kernel = choice->kernel};
 	struct chosen chosen = {0};
 	int err;
 
@@ -241,6 +358,7 @@ int request_answer_give(const struct request_answer *a, const struct request_cho
 	counts->given = chosen.list.count;
 	vec_free(&chosen.list);
 	vec_free(&m.shown);
+	vec_free(&m.kernel);
 	builder_free(&m.builder);
 	return err;
 }

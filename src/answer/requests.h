@@ -6,6 +6,7 @@
 #ifndef ANSWER_REQUESTS_H
 #define ANSWER_REQUESTS_H
 
+#include "answer/request_events.h"
 #include "answer/rows.h"
 #include "answer/sources.h"
 #include "answer/trace.h"
@@ -18,6 +19,7 @@ struct request_choice {
 	size_t slowest;	      /* only so many, the longest first; 0: all, by begin */
 	bool errors;	      /* only requests in which a call got no answer */
 	bool all;	      /* also streams, and calls that belong to no request */
+	bool kernel;	      /* also what the kernel did for each request */
 	bool brief;	      /* one span for an exchange, as text views show it */
 	u32 min_probability_ppm;
 };
@@ -27,6 +29,8 @@ struct request_answer {
 	struct sources sources;
 	VEC(struct request_host) hosts; /* of the sources */
 	struct requests requests;
+	VEC(struct clock_offset_view) offsets; /* between the hosts */
+	struct request_events events;
 };
 
 /*

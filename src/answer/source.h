@@ -22,6 +22,13 @@ struct clock_view {
 	uint64_t unix_ns;
 };
 
+/* How far the clock of a host is ahead of another one, at an instant of the host: an interval. */
+struct clock_offset_view {
+	const char *host, *against;
+	int64_t min_ns, max_ns;
+	uint64_t at_ns;
+};
+
 /* Records that are absent; their total is the sum. */
 struct lost_view {
 	uint64_t buffer;

@@ -13,10 +13,15 @@
 struct span_position {
 	uint64_t id, parent; /* parent 0: a root */
 	uint64_t begin_ns, end_ns;
-	bool kernel; /* a syscall, wait, fault or request: it has no service */
+	bool kernel;	  /* a syscall, wait, fault or request: it has no service */
+	int64_t shift_ns; /* of a span of another host: to get the clock of the trace's first span
+			   */
 };
 
-/* A trace that several hosts have a part in is one on each: their clocks differ. */
+/*
+ * A trace that several hosts have a part in is one on each: their clocks differ. That of a request
+ * is one over all hosts: each span has the times of its host.
+ */
 struct trace {
 	char trace_id[TRACE_ID_BYTES]; /* "": what a thread did outside of spans */
 	const char *host;	       /* NULL: the answer is of one host */

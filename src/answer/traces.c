@@ -99,7 +99,8 @@ static struct span_position span_position(const struct trace *trace, size_t inde
 {
 	const struct node *n = maker_node(trace->maker, index);
 
-	return (struct span_position){n->id, n->parent, n->begin_ns, n->end_ns, node_is_kernel(n)};
+	return (struct span_position){n->id,	 n->parent,	    n->begin_ns,
+				      n->end_ns, node_is_kernel(n), 0};
 }
 
 static const struct span *span_at(const struct trace *trace, size_t index, bool brief)

@@ -36,8 +36,8 @@ static bool id_is_valid(const char *id)
 #define AT(field) offsetof(struct request_options, field)
 const char request_usage[] =
 	"[DIR|FILE...] [TRACE_ID | --slowest N | --through SERVICE | --errors | --all]\n"
-	"       [--critical ID] [--min-probability P] [--from T] [--to T] [--boot N]\n"
-	"       [--threads N] [--json | --json-lines | --dot | --each CMD]";
+	"       [--kernel] [--critical ID] [--min-probability P] [--from T] [--to T]\n"
+	"       [--boot N] [--threads N] [--json | --json-lines | --dot | --each CMD]";
 
 const struct option request_option_table[] = {
 	{"slowest", 0, "N", "the N longest requests", NULL, AT(slowest), option_count},
@@ -47,6 +47,8 @@ const struct option request_option_table[] = {
 	 option_flag},
 	{"all", 0, NULL, "also streams, and calls that belong to no request", NULL, AT(all),
 	 option_flag},
+	{"kernel", 0, NULL, "also the calls, waits and page faults of threads while they served",
+	 NULL, AT(kernel), option_flag},
 	{"min-probability", 0, "P",
 	 "a call that belongs to a request less surely is one of its own", "0.5",
 	 AT(min_probability_ppm), option_probability},

@@ -9,7 +9,7 @@ struct request_options {
 	const char *trace_id; /* set by the check: 32 hex digits, NULL: not given */
 	uint64_t slowest;     /* 0: not given */
 	const char *through;
-	bool errors, all;
+	bool errors, all, kernel;
 	uint32_t min_probability_ppm;
 	struct time_point from, to;
 	int boot;

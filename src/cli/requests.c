@@ -10,6 +10,7 @@
 #include "answer/report.h"
 #include "answer/request_rows.h"
 #include "answer/requests.h"
+#include "base/units.h"
 #include "cli/answer_text.h"
 #include "cli/command.h"
 #include "cli/critical_text.h"
@@ -31,6 +32,7 @@ static struct request_choice choice_of(const struct request_options *o)
 				       .slowest = o->slowest,
 				       .errors = o->errors,
 				       .all = o->all,
+				       .kernel = o->kernel,
 				       .min_probability_ppm = o->min_probability_ppm};
 }
 
@@ -53,7 +55,7 @@ static int json_print(const struct request_answer *a, const struct request_choic
 	int err;
 
 	json_init_file(&json, stdout);
-	requests_json_begin(&json, &a->sources.view);
+	requests_json_begin(&json, &a->sources.view, a->offsets.data, a->offsets.count);
 	err = request_answer_give(a, choice, &(struct trace_sink){json_take, &json}, counts);
 	requests_json_end(&json, critical);
 	return err;
@@ -203,6 +205,41 @@ static void counts_write(const struct terminal *t, const struct request_options 
 				  counts->streams);
 }
 
+/* Tells how the clocks of each two hosts differ: by the narrowest of the intervals. */
+static void clocks_write(const struct terminal *t, const struct request_answer *a)
+{
+	for (size_t i = 0, end; i < a->offsets.count; i = end) {
+		const struct clock_offset_view *list = a->offsets.data, *best = &list[i];
+		char half[UNITS_TEXT_BYTES];
+
+		for (end = i; end < a->offsets.count && list[end].host == list[i].host &&
+			      list[end].against == list[i].against;
+		     end++)
+			if (list[end].max_ns - list[end].min_ns < best->max_ns - best->min_ns)
+				best = &list[end];
+		units_format_ns((best->max_ns - best->min_ns + 1) / 2, half);
+		terminal_sentence(
+			t, "clocks: ",
+			"that of %s is ahead of that of %s by %+.6f s, give or take %s, by "
+			"the messages between them; spans of other hosts are shown in the "
+			"middle of that",
+			best->host, best->against,
+			(double)(best->min_ns + (best->max_ns - best->min_ns) / 2) / 1e9, half);
+	}
+	if (a->requests.impossible)
+		terminal_sentence(
+			t, "clocks: ",
+			"%zu calls begin before they were sent, or end after they were "
+			"answered, by more than the clocks can differ: a clock was set, or "
+			"two ends are not of one connection",
+			a->requests.impossible);
+	if (a->requests.offsets.contradictory)
+		terminal_sentence(
+			t, "clocks: ",
+			"%zu stretches of %d messages between hosts contradict each other",
+			a->requests.offsets.contradictory, CLOCK_STRETCH_MESSAGES);
+}
+
 static int text_print(const struct request_answer *a, const struct request_options *o,
 		      struct request_counts *counts)
 {
@@ -223,6 +260,7 @@ static int text_print(const struct request_answer *a, const struct request_optio
 	if (counts->given) {
 		trace_text_end(&text);
 		counts_write(&t, o, counts);
+		clocks_write(&t, a);
 	}
 	return err;
 }

@@ -9,12 +9,14 @@
 #include "base/number_table.h"
 #include "base/order.h"
 #include "map/fact/query.h"
+#include "request/nat.h"
 
 struct pairing {
 	const struct request_host *hosts;
 	struct connections *out;
-	u32 *other; /* of each end: the other one, + 1; 0: none */
-	u32 *next;  /* of each end: another one with the same addresses, + 1 */
+	u32 *other;	/* of each end: the other one, + 1; 0: none */
+	u32 *next;	/* of each end: another one with the same addresses, + 1 */
+	u32 *ambiguous; /* of each end: connection.ambiguous */
 	struct number_table addresses;
 	struct map served; /* hash of an address and port on which somebody accepted -> PRESENT */
 };
@@ -112,34 +114,60 @@ static int addresses_fill(struct pairing *p)
 	return err;
 }
 
-/* Both ends move bytes while the connection lasts. On two hosts, clocks do not tell. */
+/* Both ends move bytes while the connection lasts. */
 static bool times_overlap(const struct socket_end *a, const struct socket_end *b)
 {
-	if (a->host != b->host || !has_ranges(a) || !has_ranges(b))
+	if (!has_ranges(a) || !has_ranges(b))
 		return true;
 	return a->first_ns <= b->last_ns && b->first_ns <= a->last_ns;
 }
 
+/* The same of two hosts, by their Unix clocks, which may be wrong. */
+static bool unix_overlap(const struct pairing *p, const struct socket_end *a,
+			 const struct socket_end *b)
+{
+	u64 of_a = p->hosts[a->host].unix_ns, of_b = p->hosts[b->host].unix_ns;
+
+	if (!of_a || !of_b || !has_ranges(a) || !has_ranges(b))
+		return true;
+	return a->first_ns + of_a <= b->last_ns + of_b + NAT_APART_NS &&
+	       b->first_ns + of_b <= a->last_ns + of_a + NAT_APART_NS;
+}
+
+/* How well two ends fit whose addresses mirror each other; 0: not at all. */
+static int fitness(const struct pairing *p, const struct socket_end *a, const struct socket_end *b)
+{
+	if (a->host != b->host &&
+	    is_loopback(a->socket->socket.local_hi, a->socket->socket.local_lo))
+		return 0;
+	if (a->host != b->host)
+		return unix_overlap(p, a, b) ? 2 : 1;
+	if (!times_overlap(a, b))
+		return 0;
+	return a->socket->socket.netns == b->socket->socket.netns ? 3 : 2;
+}
+
 #define SAME_ADDRESSES_MOST 64 /* sockets with the same addresses that are looked at */
 
-/* The first end with the mirrored addresses that has no other end yet; + 1. */
+/* The end with the mirrored addresses that fits best, and has no other end yet; + 1. */
 static u32 mirrored_find(const struct pairing *p, u32 end)
 {
 	const struct socket_end *of = &p->out->ends.list.data[end];
 	u32 at = *addresses_place(p, socket_of(p, end), true), best = 0;
+	int best_fitness = 0;
 
 	for (int looked = 0; at && looked < SAME_ADDRESSES_MOST; at = p->next[at - 1], looked++) {
 		const struct socket_end *candidate = &p->out->ends.list.data[at - 1];
-		bool fits = at - 1 != end && !p->other[at - 1] &&
-			    addresses_mirror(&of->socket->socket, &candidate->socket->socket) &&
-			    times_overlap(of, candidate);
+		int now = at - 1 == end || p->other[at - 1] ||
+					  !addresses_mirror(&of->socket->socket,
+							    &candidate->socket->socket)
+				  ? 0
+				  : fitness(p, of, candidate);
 
-		if (!fits)
-			continue;
-		if (of->host == candidate->host &&
-		    of->socket->socket.netns == candidate->socket->socket.netns)
-			return at;
-		best = best ? best : at;
+		if (now > best_fitness) {
+			best = at;
+			best_fitness = now;
+		}
 	}
 	return best;
 }
@@ -169,6 +197,59 @@ static int ends_pair(struct pairing *p)
 			p->other[other - 1] = i + 1;
 		}
 	}
+	return err;
+}
+
+/* ---- behind NAT ---- */
+
+static u64 last_byte(const struct byte_ranges *ranges)
+{
+	return ranges->count ? ranges->data[ranges->count - 1].to : 0;
+}
+
+/* Whether the other end may be one of another host, with other addresses. */
+static bool may_be_translated(const struct pairing *p, u32 i)
+{
+	const struct socket_end *end = &p->out->ends.list.data[i];
+
+	return !p->other[i] && has_addresses(end) && end->sent.count && end->received.count &&
+	       !is_loopback(end->socket->socket.local_hi, end->socket->socket.local_lo) &&
+	       !is_loopback(end->socket->socket.remote_hi, end->socket->socket.remote_lo);
+}
+
+static struct nat_end nat_end_of(const struct pairing *p, u32 i)
+{
+	const struct socket_end *end = &p->out->ends.list.data[i];
+	u64 unix_ns = p->hosts[end->host].unix_ns;
+	bool server = end->sides & FILE_ACCEPTED ||
+		      query_socket_accepted(p->hosts[end->host].p, end->socket);
+
+	return (struct nat_end){.end = i,
+				.server = server,
+				.forth = last_byte(server ? &end->received : &end->sent),
+				.back = last_byte(server ? &end->sent : &end->received),
+				.unix_ns = unix_ns ? end->first_ns + unix_ns : 0,
+				.host = end->host,
+				.socket = &end->socket->socket};
+}
+
+/* Joins ends of different hosts by their bytes and times. 0 or -ENOMEM. */
+static int translated_pair(struct pairing *p)
+{
+	VEC(struct nat_end) list = {0};
+	int err = 0;
+
+	for (u32 i = 0; i < p->out->ends.list.count && !err; i++)
+		if (may_be_translated(p, i))
+			err = vec_push(&list, nat_end_of(p, i));
+	if (!err)
+		nat_ends_pair(list.data, list.count);
+	for (size_t i = 0; i < list.count && !err; i++) {
+		p->other[list.data[i].end] = list.data[i].other;
+		if (list.data[i].other)
+			p->ambiguous[list.data[i].end] = list.data[i].ambiguous;
+	}
+	vec_free(&list);
 	return err;
 }
 
@@ -287,7 +368,7 @@ static u64 earlier(u64 a, u64 b)
 static int connection_add(struct pairing *p, const struct socket_end *a, const struct socket_end *b)
 {
 	static const struct socket_end none;
-	struct connection c = {0};
+	struct connection c = {.ambiguous = p->ambiguous[a - p->out->ends.list.data]};
 	bool serves = end_serves(p, a, b, &c.guessed);
 
 	c.server = serves ? *a : *b;
@@ -340,11 +421,15 @@ int connections_find(struct connections *out, const struct request_host *hosts, 
 		return err;
 	p.other = calloc(out->ends.list.count + 1, sizeof(*p.other));
 	p.next = calloc(out->ends.list.count + 1, sizeof(*p.next));
-	err = p.other && p.next ? ends_pair(&p) : -ENOMEM;
+	p.ambiguous = calloc(out->ends.list.count + 1, sizeof(*p.ambiguous));
+	err = p.other && p.next && p.ambiguous ? ends_pair(&p) : -ENOMEM;
+	if (!err && count > 1)
+		err = translated_pair(&p);
 	err = err ? err : served_find(&p);
 	err = err ? err : connections_make(&p);
 	free(p.other);
 	free(p.next);
+	free(p.ambiguous);
 	number_table_free(&p.addresses);
 	map_free(&p.served);
 	return err;

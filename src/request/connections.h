@@ -15,6 +15,11 @@ struct connection {
 	u16 port;     /* on which the server listens; 0: a Unix socket, or not known */
 	u64 id;	      /* derived of its host, addresses, namespace and first sight */
 	u64 first_ns;
+	/*
+	 * Behind NAT, the ends were found by their bytes and times: that many pairs of ends fit as
+	 * well. 0: the ends tell each other by their addresses.
+	 */
+	u32 ambiguous;
 };
 
 /* Starts with all zero. */
@@ -26,7 +31,8 @@ struct connections {
 /*
  * Finds the connections of TCP and of Unix streams. Two ends are joined if the kernel told one as
  * the peer of the other, or if their addresses mirror each other: in one network namespace, or
- * anywhere if they are not of a loopback device. 0 or -ENOMEM; free `out` in any case.
+ * anywhere if they are not of a loopback device. Between hosts, ends that are left may be joined by
+ * their bytes and times (request/nat.h). 0 or -ENOMEM; free `out` in any case.
  */
 int connections_find(struct connections *out, const struct request_host *hosts, size_t count);
 

@@ -13,6 +13,7 @@ struct request_host {
 	const struct partial *p; /* finished; borrowed */
 	const char *name;	 /* borrowed; NULL: unknown */
 	u64 boot;		 /* hash of its boot id */
+	u64 unix_ns;		 /* added to a time of it, about the Unix time; 0: not known */
 };
 
 /* Bytes [from, to) of one direction, as one call moved them. */

@@ -40,6 +40,8 @@ enum exchange_flag {
 	EXCHANGE_SOFT_BEGIN = 4, /* it began before the data, or in a loss */
 	EXCHANGE_SOFT_END = 8,	 /* it ends after the data, or in a loss */
 	EXCHANGE_CUT = 16,	 /* a loss lies within it */
+	/* It begins or ends outside of its call by more than the clocks of the hosts can differ. */
+	EXCHANGE_IMPOSSIBLE = 32,
 };
 
 struct exchange {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "request/shifts.h"
 #include "request/traces.h"
 
 #define NAME_BYTES 512
@@ -288,6 +289,7 @@ int requests_make(struct requests *out, const struct request_host *hosts, size_t
 	err = err ? err : requests_link(out);
 	err = err ? err : parents_choose(out, min_probability_ppm);
 	err = err ? err : times_make(out);
+	err = err ? err : shifts_begin(out);
 	return err ? err : request_traces_make(out);
 }
 
@@ -308,6 +310,8 @@ void requests_free(struct requests *r)
 	free(r->edges);
 	free(r->parents);
 	free(r->node_parents);
+	clock_offsets_free(&r->offsets);
+	free(r->shifts);
 	request_apps_free(&r->apps);
 	exchange_details_free(&r->details);
 	vec_free(&r->spans);

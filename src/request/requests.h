@@ -12,6 +12,7 @@
 #define REQUEST_REQUESTS_H
 
 #include "request/awaited.h"
+#include "request/clock_offsets.h"
 #include "request/exchanges.h"
 #include "request/hand_offs.h"
 #include "request/link.h"
@@ -38,10 +39,10 @@ struct request_span {
 
 struct request_trace {
 	u8 id[16];
-	u32 exchange;	   /* the first one of it */
-	u32 flags;	   /* TRACE_* */
-	size_t first, end; /* of requests.spans: depth first, siblings by begin */
-	u64 begin_ns, end_ns;
+	u32 exchange;	      /* the first one of it */
+	u32 flags;	      /* TRACE_* */
+	size_t first, end;    /* of requests.spans: depth first, siblings by begin */
+	u64 begin_ns, end_ns; /* by the clock of the host of its first span */
 };
 
 /* What serves: a service at a port. */
@@ -70,6 +71,9 @@ struct requests {
 	VEC(struct request_span) spans;
 	VEC(struct request_trace) traces; /* by begin, then id */
 	size_t hand_offs;		  /* how many there were */
+	struct clock_offsets offsets;	  /* between the hosts */
+	s64 *shifts;	   /* of each node, see request_shift(); NULL: there is one host */
+	size_t impossible; /* exchanges with EXCHANGE_IMPOSSIBLE */
 };
 
 /*
@@ -95,6 +99,12 @@ struct request_bounds {
 	bool begin_soft, end_soft;
 };
 struct request_bounds request_bounds_of(const struct requests *r, const struct request_span *s);
+
+/*
+ * What is added to a time of a span to get the clock of the host of its trace's first span: the
+ * middle of the interval in which the clocks of their hosts differ. For views on one line of time.
+ */
+s64 request_shift(const struct requests *r, const struct request_span *s);
 
 /* The same of an end of an exchange. */
 struct request_bounds request_span_bounds(const struct requests *r, u32 exchange, bool server);

@@ -57,6 +57,7 @@ int thread_times_make(struct thread_times *t, const struct partial *p)
 		struct kspan k;
 
 		kspans_get(&p->kspans, i, &k);
+		t->faults += k.kind == KSPAN_FAULT;
 		if (is_of_thread(&k))
 			err = vec_push(&list, ((struct of_thread){k.tid, (u32)i}));
 	}
@@ -248,6 +249,15 @@ bool thread_times_wait(const struct thread_times *t, u32 tid, u64 from_ns, u64 t
 	return false;
 }
 
+struct thread_numbers thread_times_within(const struct thread_times *t, u32 tid, u64 from_ns,
+					  u64 to_ns)
+{
+	const struct thread_numbers of = numbers_of(t, tid);
+
+	return (struct thread_numbers){(u32)place_of(t, &of, from_ns),
+				       (u32)place_of(t, &of, to_ns)};
+}
+
 bool thread_times_known(const struct thread_times *t, u32 tid)
 {
 	const struct thread_numbers of = numbers_of(t, tid);
@@ -267,4 +277,25 @@ u64 thread_times_sleeps(const struct thread_times *t, u32 tid, u64 from_ns)
 			return k.begin_ns;
 	}
 	return UINT64_MAX;
+}
+
+u64 thread_times_sending(const struct thread_times *t, u32 tid, u64 time_ns)
+{
+	const struct thread_numbers of = numbers_of(t, tid);
+	size_t at = place_of(t, &of, time_ns);
+
+	for (int looked = 0; at > of.first && looked < LOOK_BACK; looked++) {
+		struct kspan k;
+
+		kspan_at(t, --at, &k);
+		if (k.kind == KSPAN_SYSCALL)
+			return k.end_ns >= time_ns ? k.begin_ns : k.end_ns;
+		if (k.kind != KSPAN_WAIT || k.end_ns > time_ns)
+			continue;
+		if (k.work != WORK_NOT) /* in another call: none that sends waits for work */
+			return k.end_ns;
+		if (k.visit_ns)
+			return k.visit_ns;
+	}
+	return 0;
 }

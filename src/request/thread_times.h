@@ -16,6 +16,7 @@ struct thread_times {
 	VEC(u32) order; /* numbers of kspans: by thread, then begin */
 	VEC(struct thread_numbers) threads;
 	struct map by_tid; /* tid -> its index in `threads`, + 1 */
+	size_t faults;	   /* how many page faults there are */
 };
 
 /* Borrows the partial, which has its kernel spans. 0 or -ENOMEM; free it in any case. */
@@ -42,10 +43,20 @@ struct thread_sleep thread_times_slept(const struct thread_times *t, u32 tid, u6
 bool thread_times_wait(const struct thread_times *t, u32 tid, u64 from_ns, u64 to_ns,
 		       struct kspan *wait);
 
+/* Those of the thread's numbers whose spans begin in [from_ns, to_ns). */
+struct thread_numbers thread_times_within(const struct thread_times *t, u32 tid, u64 from_ns,
+					  u64 to_ns);
+
 /* Whether anything is known of what a thread did. */
 bool thread_times_known(const struct thread_times *t, u32 tid);
 
 /* When the thread went to sleep first behind from_ns; UINT64_MAX: never. */
 u64 thread_times_sleeps(const struct thread_times *t, u32 tid, u64 from_ns);
+
+/*
+ * An instant up to which a call, which moved bytes at time_ns, had not begun: the begin of the call
+ * where it is recorded, else what its thread did before it. 0: nothing tells.
+ */
+u64 thread_times_sending(const struct thread_times *t, u32 tid, u64 time_ns);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/order.h"
 #include "request/nodes.h"
+#include "request/shifts.h"
 
 /* The children of each node, and where a walk is. */
 struct walking {
@@ -109,8 +110,13 @@ static int node_put(struct walking *w, struct request_trace *t, u32 node)
 {
 	struct request_span s = node_span(w->r, node);
 	struct request_bounds bounds = request_bounds_of(w->r, &s);
+	u64 shift_ns;
 	int err;
 
+	shift_fill(w->r, node);
+	shift_ns = (u64)request_shift(w->r, &s);
+	bounds.begin_ns += shift_ns;
+	bounds.end_ns += shift_ns;
 	if (t->first == w->r->spans.count || bounds.begin_ns < t->begin_ns)
 		t->begin_ns = bounds.begin_ns;
 	if (bounds.end_ns > t->end_ns)

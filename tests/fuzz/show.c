@@ -119,7 +119,7 @@ static void show_requests(const struct partial *p, const struct source_view *sou
 	if (requests_make(&answer.requests, &host, 1, 0))
 		abort();
 	json_init_file(&json, t->file);
-	requests_json_begin(&json, source);
+	requests_json_begin(&json, source, NULL, 0);
 	if (request_answer_give(&answer, &choice, &(struct trace_sink){json_take, &json}, &counts))
 		abort();
 	traces_json_end(&json);

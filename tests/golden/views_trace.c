@@ -25,8 +25,11 @@ static struct span_position position_of(const struct trace *trace, size_t index)
 	const struct span *span = span_of(trace, index, true);
 
 	return (struct span_position){strtoull(span->span_id, NULL, 16),
-				      strtoull(span->parent_id, NULL, 16), span->begin_ns,
-				      span->end_ns, strcmp(span->kind, "syscall") == 0};
+				      strtoull(span->parent_id, NULL, 16),
+				      span->begin_ns,
+				      span->end_ns,
+				      strcmp(span->kind, "syscall") == 0,
+				      0};
 }
 
 static void traces_show(const struct terminal *t, const char *format,

@@ -33,7 +33,8 @@ def members(schema):
 def main():
     fathom, docs = sys.argv[1:]
     with open(os.path.join(docs, "contract.md"), encoding="utf-8") as file:
-        words = set(re.findall(r"[\w-]+", file.read()))
+        text = file.read()
+    words = set(re.findall(r"[\w-]+", text)) | set(re.findall(r"`([\w.-]+)`", text))
     wanted = {}
     commands = re.findall(r"^  ([a-z]+) ", help_of(fathom, "help"), re.M)
     wanted["commands"] = set(commands) - LOCAL

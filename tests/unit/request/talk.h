@@ -19,6 +19,7 @@ union talk_record {
 	struct record_socket socket;
 	struct record_bytes bytes;
 	struct record_thread thread;
+	struct record_syscall syscall;
 };
 
 /* Records in the order of time. Starts with all zero. */
