@@ -172,8 +172,7 @@ static const struct span *exchange_span(struct span_builder *b, const struct req
 	const struct exchange *x = exchange_at(r, of->of);
 	const struct exchange_end *end = server ? &x->server : &x->caller;
 	const struct request_bounds bounds = request_span_bounds(r, of->of, server);
-	const struct request_process *process = &r->processes.list.data[end->process];
-	const char *container;
+	const char *container, *name;
 
 	builder_reset(b);
 	ids_fill(&b->span, request_span_id(r, of), request_span_parent(r, of));
@@ -185,9 +184,11 @@ static const struct span *exchange_span(struct span_builder *b, const struct req
 	add_connection(b, &r->connections.list.data[x->connection], server);
 	add_ranges(b, x);
 	add_edge(b, r, of->of, server);
-	container = query_container(b->p, process->pid, b->span.begin_ns);
+	container = process_container(&r->processes, end->process, &name);
 	if (container)
 		builder_string(b, "container.id", container);
+	if (name)
+		builder_string(b, "container.name", name);
 	return span_done(b);
 }
 

@@ -49,12 +49,33 @@ static int offsets_describe(struct request_answer *a)
 	return err;
 }
 
-static struct request_host host_of(const struct source *source)
+static const char *container_find(void *arg, const char *id)
 {
+	return container_name(arg, id);
+}
+
+/* Whether a recording is of the boot of this machine, whose files tell names of containers. */
+static bool is_here(const struct source *source)
+{
+	char boot_id[CHUNK_BOOT_BYTES];
+
+	chunk_boot_read(boot_id);
+	if (boot_id[0] && strcmp(source->boot_id, boot_id) == 0)
+		return true;
+	chunk_boot_named(boot_id, source->host);
+	return strcmp(source->boot_id, boot_id) == 0;
+}
+
+static struct request_host host_of(const struct source *source, struct request_answer *a)
+{
+	bool here = is_here(source);
+
 	return (struct request_host){.p = source->partial,
 				     .name = source->host,
 				     .boot = source->boot,
-				     .unix_ns = unix_of(&source->view)};
+				     .unix_ns = unix_of(&source->view),
+				     .container_name = here ? container_find : NULL,
+				     .container_arg = here ? &a->containers : NULL};
 }
 
 int request_answer_of(const struct sources *sources, u32 min_probability_ppm,
@@ -63,7 +84,7 @@ int request_answer_of(const struct sources *sources, u32 min_probability_ppm,
 	int err = 0;
 
 	for (size_t i = 0; i < sources->list.count && !err; i++)
-		err = vec_push(&out->hosts, host_of(sources->list.data[i]));
+		err = vec_push(&out->hosts, host_of(sources->list.data[i], out));
 	err = err ? err
 		  : requests_make(&out->requests, out->hosts.data, out->hosts.count,
 				  min_probability_ppm);
@@ -99,6 +120,7 @@ void request_answer_free(struct request_answer *a)
 {
 	vec_free(&a->offsets);
 	request_events_free(&a->events);
+	container_names_free(&a->containers);
 	requests_free(&a->requests);
 	vec_free(&a->hosts);
 	sources_free(&a->sources);

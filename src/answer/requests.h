@@ -6,6 +6,7 @@
 #ifndef ANSWER_REQUESTS_H
 #define ANSWER_REQUESTS_H
 
+#include "answer/container_names.h"
 #include "answer/request_events.h"
 #include "answer/rows.h"
 #include "answer/sources.h"
@@ -31,6 +32,7 @@ struct request_answer {
 	struct requests requests;
 	VEC(struct clock_offset_view) offsets; /* between the hosts */
 	struct request_events events;
+	struct container_names containers; /* of this machine */
 };
 
 /*

@@ -14,6 +14,10 @@ struct request_host {
 	const char *name;	 /* borrowed; NULL: unknown */
 	u64 boot;		 /* hash of its boot id */
 	u64 unix_ns;		 /* added to a time of it, about the Unix time; 0: not known */
+	/* The name of a container, valid as long as the host; NULL: none is known, or nobody asks.
+	 */
+	const char *(*container_name)(void *arg, const char *id);
+	void *container_arg;
 };
 
 /* Bytes [from, to) of one direction, as one call moved them. */

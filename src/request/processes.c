@@ -110,17 +110,29 @@ static bool unit_name(const char *path, char *text, size_t size)
 	return true;
 }
 
+const char *process_container(const struct processes *p, u32 process, const char **name)
+{
+	const struct request_process *of = &p->list.data[process];
+	const struct request_host *host = &p->hosts[of->host];
+	const char *id = query_container(host->p, of->pid, of->seen_ns);
+
+	*name = id && host->container_name ? host->container_name(host->container_arg, id) : NULL;
+	return id;
+}
+
 /* The container or unit of a process; false: it is in none. */
-static bool group_name(const struct partial *p, const struct request_process *of, char *text,
+static bool group_name(const struct processes *p, const struct request_process *of, char *text,
 		       size_t size)
 {
-	const char *container = query_container(p, of->pid, of->seen_ns);
+	const struct partial *partial = p->hosts[of->host].p;
+	const char *name;
+	const char *container = process_container(p, (u32)(of - p->list.data), &name);
 
-	if (container) {
+	if (name)
+		snprintf(text, size, "%s", name);
+	else if (container)
 		snprintf(text, size, "%.*s", CONTAINER_SHOWN, container);
-		return true;
-	}
-	return unit_name(query_cgroup(p, of->pid, of->seen_ns), text, size);
+	return container || unit_name(query_cgroup(partial, of->pid, of->seen_ns), text, size);
 }
 
 static const char *published_name(const struct processes *p, const struct request_process *of)
@@ -147,7 +159,7 @@ static int group_note(struct naming *n, const struct processes *p, const struct 
 	size_t length;
 	int err;
 
-	if (published_name(p, of) || !group_name(partial, of, group, sizeof(group)))
+	if (published_name(p, of) || !group_name(p, of, group, sizeof(group)))
 		return 0;
 	length = group_key(of, group, key, sizeof(key));
 	program_name(partial, of->pid, of->seen_ns, program, sizeof(program));
@@ -177,7 +189,7 @@ static void process_name_write(struct naming *n, const struct processes *p,
 		return;
 	}
 	program_name(partial, of->pid, of->seen_ns, program, sizeof(program));
-	if (!group_name(partial, of, group, sizeof(group)))
+	if (!group_name(p, of, group, sizeof(group)))
 		snprintf(text, size, "%s", program);
 	else if (bytes_map_get(&n->groups, key, group_key(of, group, key, sizeof(key))) == SEVERAL)
 		snprintf(text, size, "%s/%s", group, program);

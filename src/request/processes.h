@@ -48,11 +48,17 @@ u32 process_of_thread(struct processes *p, u32 host, u32 tid, u64 time_ns, bool 
 u32 process_of_pid(struct processes *p, u32 host, u32 pid, u64 time_ns, bool add);
 
 /*
- * Gives each process its service: what it publishes as service.name, else its container, else its
- * unit of systemd, else its program with its script. Where several programs share a container or a
- * unit, the program is told, too. 0 or -ENOMEM.
+ * Gives each process its service: what it publishes as service.name, else its container by name or
+ * id, else its unit of systemd, else its program with its script. Where several programs share a
+ * container or a unit, the program is told, too. 0 or -ENOMEM.
  */
 int processes_name(struct processes *p);
+
+/*
+ * The id of the container that a process was in when it was first seen, and its name; NULL: it was
+ * in none, or its name is not known.
+ */
+const char *process_container(const struct processes *p, u32 process, const char **name);
 
 /* Its name, of named processes; "?" for number 0. */
 const char *process_service(const struct processes *p, u32 process);
