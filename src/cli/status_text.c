@@ -78,6 +78,17 @@ static void member_read(struct json_reader *r, const struct member *m)
 		json_text_u64(text, m->to);
 }
 
+/* Whether the value of a key belongs to a member, which is then read. */
+static bool known_read(struct json_reader *r, const struct member *m, struct json_text key)
+{
+	while (m->key && !json_text_is(key, m->key))
+		m++;
+	if (!m->key)
+		return false;
+	member_read(r, m);
+	return true;
+}
+
 /* Reads what is known of an object, and passes over the rest. */
 static void object_read(struct json_reader *r, const struct member *members)
 {
@@ -85,13 +96,7 @@ static void object_read(struct json_reader *r, const struct member *members)
 
 	json_object_enter(r);
 	while (json_key_next(r, &key)) {
-		const struct member *m = members;
-
-		while (m->key && !json_text_is(key, m->key))
-			m++;
-		if (m->key)
-			member_read(r, m);
-		else
+		if (!known_read(r, members, key))
 			json_skip(r);
 	}
 }
@@ -190,13 +195,9 @@ static void sender_read(struct json_reader *r, struct sender *sender)
 
 	json_object_enter(r);
 	while (json_key_next(r, &key)) {
-		const struct member *m = members;
-
-		while (m->key && !json_text_is(key, m->key))
-			m++;
-		if (m->key)
-			member_read(r, m);
-		else if (json_text_is(key, "services"))
+		if (known_read(r, members, key))
+			continue;
+		if (json_text_is(key, "services"))
 			services_read(r, sender);
 		else
 			json_skip(r);
