@@ -220,6 +220,7 @@ static void report_by_peer(const struct terminal *t, const char *format)
 {
 	static const struct row rows[] = {
 		{ROW("[2001:db8::17]:5432", 30, SPLIT_network)},
+		{ROW("127.0.0.1:6379", 12, SPLIT_network), .service = "redis-server"},
 		{ROW("/run/dbus/system_bus_socket", 2, SPLIT_ipc)},
 	};
 
