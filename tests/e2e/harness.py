@@ -40,8 +40,30 @@ class Broken(Failure):
     """What holds whatever a machine hides, takes or does meanwhile: nobody tries it again."""
 
 
-class PatientPopen(subprocess.Popen):
-    """On an emulated machine: a test's time limits are there against hanging only."""
+def records_host(words):
+    """Whether this is a command of fathom that looks at all programs of the host."""
+    for at, command in enumerate(words):
+        if command not in ("record", "top", "up") or not at or \
+                not os.path.basename(words[at - 1]).endswith("fathom"):
+            continue
+        options, _, program = " ".join(words[at + 1:]).partition(" -- ")
+        options = options.split()
+        return command == "up" or "-a" in options or "--all" in options or not (
+            program or any(word.startswith(("-p", "--pid", "--cgroup")) for word in options))
+    return False
+
+
+class Popen(subprocess.Popen):
+    """
+    On an emulated machine, a test's time limits are there against hanging only. While tests that
+    listen to rings run beside (tools/run-tests), nobody may record the host.
+    """
+
+    def __init__(self, args, *rest, **options):
+        if os.environ.get("FATHOM_TEST_SCOPED") and not isinstance(args, (str, bytes)) and \
+                records_host([os.fsdecode(word) for word in args]):
+            raise Broken(f"only tests of the suite 'host' may record the host: {args}")
+        super().__init__(args, *rest, **options)
 
     def communicate(self, input=None, timeout=None):
         return super().communicate(input, timeout and timeout * SLOWER)
@@ -50,8 +72,7 @@ class PatientPopen(subprocess.Popen):
         return super().wait(timeout and timeout * SLOWER)
 
 
-if SLOWER > 1:
-    subprocess.Popen = PatientPopen
+subprocess.Popen = Popen
 
 
 def check(condition, text):
@@ -115,7 +136,8 @@ def tries(test):
     """
     For what needs threads and interrupts that some kernels hide from BPF programs: who is
     preempted by such a thread comes back unseen, and is unknown until its next switch; of a
-    request that ends in an interrupt above it nobody hears. Three times at most.
+    request that ends in an interrupt above it nobody hears. And for what needs a CPU in time,
+    which others on the machine may have. Three times at most.
     """
     @functools.wraps(test)
     def run():
@@ -187,7 +209,7 @@ class Fathom:
         recordings = [each for each in recordings_in(self.top)
                       if each not in self.broken and not in_use(each)]
         with ThreadPoolExecutor(CHECKERS) as pool:
-            looks = [(each, pool.submit(look, self, each))
+            looks = [(each, pool.submit(look, self, each, CHECKED_AT_END))
                      for each in recordings for look in (check_sums, check_babeltrace)]
         skips = set()
         for recording, look in looks:
@@ -327,31 +349,33 @@ def contents(directory):
 def once(look):
     """For a check of a recording, which returns why it was not done: again only after changes."""
     @functools.wraps(look)
-    def wrapper(fathom, recording):
+    def wrapper(fathom, recording, most=CHECKED_RECORDS):
         which, now = (look.__name__, os.path.abspath(recording)), contents(recording)
         if fathom.checked.get(which) == now:
             return None
-        skip = look(fathom, recording)
+        skip = look(fathom, recording, most)
         if not skip:
             fathom.checked[which] = now
         return skip
     return wrapper
 
 
-# babeltrace2 reads some 60,000 a second, and a tree of so many spans takes as long.
+# babeltrace2 reads some 60,000 a second, and a tree of so many spans takes as long. What has more is
+# the work of loops, which says the same again: at the end of a test it is checked for a part.
 CHECKED_RECORDS = 400000
+CHECKED_AT_END = CHECKED_RECORDS if os.environ.get("FATHOM_TEST_LONG") else 100000
 
 
 @once
-def check_sums(fathom, recording):
+def check_sums(fathom, recording, most):
     """The sums that the command line promises of every recording; returns why not all of them."""
     try:
-        return check_laws(fathom, recording)
+        return check_laws(fathom, recording, most)
     except Failure as problem:
         raise Broken(problem) from None
 
 
-def check_laws(fathom, recording):
+def check_laws(fathom, recording, most):
     rows = {by: fathom.report(recording, by)["rows"] for by in SUMMED}
     for by in SUMMED:
         for row in rows[by]:
@@ -364,7 +388,7 @@ def check_laws(fathom, recording):
         processes[row.get("pid")] = processes.get(row.get("pid"), 0) + row["total_ns"]
     equal(processes, threads, "processes over their threads")
     records = sum(chunk["records"] for chunk in fathom.chunks(recording))
-    if records > CHECKED_RECORDS:
+    if records > most:
         return f"the trees of {records} records"
     answer = fathom.trace_all(recording)
     traces = answer["traces"]
@@ -440,14 +464,16 @@ def plain_counts(chunk):
 
 
 @once
-def check_babeltrace(fathom, recording):
+def check_babeltrace(fathom, recording, most):
     """Returns why not, if babeltrace2 cannot be asked, or why not all of it."""
     skipped = None
     for program in ("babeltrace2", "zstd"):
         if not shutil.which(program):
             return f"{program} is missing"
+    left = most
     for chunk in fathom.chunks(recording):
-        if chunk["records"] > CHECKED_RECORDS:
+        left -= chunk["records"]
+        if left < 0:
             skipped = f"babeltrace2 takes long for {chunk['records']} records"
             continue
         events, discarded = plain_counts(os.path.join(fathom.dir, chunk["path"]))

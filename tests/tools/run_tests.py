@@ -29,10 +29,12 @@ SKIPS = ("1..1\nok 1 - a # SKIP no root\n", "SKIP", 77)
 SKIPS_ONE = ("1..2\nok 1 - a\nok 2 - b # SKIP no room\n", "OK", 0)
 FAILS_BESIDE_SKIP = ("1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no root\n", "FAIL", 1)
 BREAKS = ("1..2\nok 1 - a\n# Broken: split of thread 7: is 9\nnot ok 2 - b\n", "FAIL", 1)
+SANITIZER = ("1..1\nok 1 - a\n==7==ERROR: LeakSanitizer: detected memory leaks\n", "FAIL", 1)
 PASSES_BESIDE_SKIP = ("1..3\nok 1 - a\nok 2 - b\nok 3 - c # SKIP no root\n", "OK", 0)
 FLAKY = ["tests/t/b: passed at the second try"]
 
-# name, suite, each try -> passed, failed, skipped; what is flaky. A try that is not made: an error
+# name, suite, or folder of its program; each try -> passed, failed, skipped; what is flaky. A try
+# that is not made is an error.
 TRIES = [
     ("one that passes is tried once", "e2e", [PASSES], (2, 0, 0), []),
     ("one that passes at the second try is flaky", "e2e", [FAILS, PASSES], (2, 0, 0), FLAKY),
@@ -45,6 +47,11 @@ TRIES = [
     ("one that finds a law broken is tried once", "e2e", [BREAKS], (1, 1, 0), []),
     ("one of two suites is tried twice", "e2e+host", [FAILS, PASSES], (2, 0, 0), FLAKY),
     ("a unit test is tried once", "unit", [FAILS], (1, 1, 0), []),
+    ("a test of another folder is tried once", "tests/unit/chunk", [FAILS], (1, 1, 0), []),
+    ("one that listens to rings is tried twice", "tests/unit/capture/app", [FAILS, PASSES],
+     (2, 0, 0), FLAKY),
+    ("one in which a sanitizer finds something is tried once", "tests/unit/lib", [SANITIZER],
+     (1, 1, 0), []),
     ("a test of the house is tried once", "house", [FAILS], (1, 1, 0), []),
 ]
 
@@ -66,12 +73,12 @@ def tried(tool, suite, tries):
             return 1, left.pop(0)
         output, result, code = left.pop(0)
         return code, [{"name": f"fathom:{suite} / t", "stdout": output, "result": result,
-                       "returncode": code}]
+                       "returncode": code, "command": [f"/build/{suite}/test-t"]}]
 
     tool.meson_log = log
     count = tool.Count()
     with contextlib.redirect_stdout(io.StringIO()) as text:
-        tool.meson_test("tests", "build", count)
+        tool.count_log("tests", "build", count, log())
     kept = sum(output in text.getvalue() for output, result, _ in filter(None, tries)
                if result == "FAIL")
     return (count.passed, count.failed, count.skipped), count.flaky, left, kept

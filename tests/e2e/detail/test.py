@@ -260,10 +260,10 @@ def positions_in_a_unix_stream_are_sure():
 
 @tests.add
 def options_about_calls_are_refused():
-    result = fathom.run("record", "--detail", "waits", "--syscalls", "read", "-d", "1")
+    result = fathom.run("record", "--detail", "waits", "--syscalls", "read", "--", "true")
     equal(result.returncode, 2, "status with --syscalls")
     check("--detail calls" in result.stderr, result.stderr)
-    result = fathom.run("record", "--detail", "all", "-d", "1")
+    result = fathom.run("record", "--detail", "all", "--", "true")
     equal(result.returncode, 2, "status with an unknown level")
     check(not os.path.exists(fathom.path("fathom.data")), "nothing was recorded")
 

@@ -13,6 +13,7 @@ import time
 
 import harness
 from harness import check, equal
+from privileges import CAPABILITIES, NOBODY, binary_for_all, directory_of, with_capabilities
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
@@ -316,6 +317,17 @@ def ctrl_c_ends_a_recording_of_the_host():
                                fathom.report(fathom.path("host"), "process")["rows"]},
           "fathom does not record itself")
     harness.check_sums(fathom, fathom.path("host"))
+
+
+@tests.add
+def four_capabilities_record_the_host():
+    path = directory_of(fathom, NOBODY, "capable") + "/host"
+    result = subprocess.run([*with_capabilities(CAPABILITIES), binary_for_all(fathom), "record",
+                             "-o", path, "-d", "300ms"], text=True, capture_output=True, timeout=60,
+                            cwd=fathom.dir)
+    equal(result.returncode, 0, f"the host: {result.stderr}")
+    names = {row["process"] for row in fathom.report(path, "process")["rows"]}
+    check(len(names) > 3, f"processes of others are seen: {names}")
 
 
 @tests.add
