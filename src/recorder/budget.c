@@ -149,6 +149,11 @@ static void decision_print(const struct budget *b, const struct governor_decisio
 			"fathom: %s are recorded again: the budget of %g %% has room for about "
 			"%.1f %%\n",
 			level_name(d->to), budget, next);
+	else if (d->predicted_ppm)
+		fprintf(stderr,
+			"fathom: recording %s, fathom takes %.1f %% of the CPUs, more than the "
+			"budget of %g %%; recording less would still take about %.1f %%\n",
+			level_name(d->to), cost, budget, next);
 	else
 		fprintf(stderr,
 			"fathom: %s alone take %.1f %% of the CPUs, more than the budget of %g %%; "

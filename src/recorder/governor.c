@@ -64,14 +64,32 @@ static bool is_above(const struct governor *g, const struct governor_input *in)
 	return beyond > (GOVERNOR_SECONDS - seconds) * room / 2;
 }
 
-/* The highest level below that is predicted to fit, or the lowest. */
+/*
+ * Whether a level is worth what it does not record: it fits, or saves a quarter at least of what is
+ * spent beyond the budget. Most of the cost may be that of storing spans that others sent.
+ */
+static bool is_worth(const struct governor *g, u32 cost_ppm, u32 less_ppm)
+{
+	s64 saved = (s64)cost_ppm - less_ppm, beyond = (s64)cost_ppm - g->budget_ppm;
+
+	return less_ppm <= g->budget_ppm || 4 * saved >= beyond;
+}
+
+/*
+ * The highest level below that is predicted to fit, else the lowest that is worth its step. The
+ * same: there is none.
+ */
 static u8 level_below(const struct governor *g, const struct governor_input *in)
 {
-	u8 to = next_below(g, g->level);
+	u32 cost_ppm = in->second.cost_ppm;
+	u8 best = g->level;
 
-	while (in->predicted_ppm[to] > g->budget_ppm && next_below(g, to) < to)
-		to = next_below(g, to);
-	return to;
+	for (u8 to = g->level; to-- > 0 && (best == g->level || cost_ppm > g->budget_ppm);)
+		if (g->levels >> to & 1 && is_worth(g, cost_ppm, in->predicted_ppm[to])) {
+			cost_ppm = in->predicted_ppm[to];
+			best = to;
+		}
+	return best;
 }
 
 /* What a level above would cost at the load of now; 0: it was never left. */
@@ -125,6 +143,9 @@ static struct governor_decision step_down(struct governor *g, const struct gover
 
 	d.to = level_below(g, in);
 	if (d.to == g->level) {
+		u8 less = next_below(g, g->level);
+
+		d.predicted_ppm = less < g->level ? in->predicted_ppm[less] : 0;
 		d.why = g->beyond || kept(g) < GOVERNOR_SECONDS ? STEP_none : STEP_beyond;
 		g->beyond |= d.why == STEP_beyond;
 		return d;

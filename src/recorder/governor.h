@@ -5,7 +5,8 @@
  * second cost, and only calculates: all that it knows is in its struct and its input.
  *
  * - Down: at once after a second above twice the budget, and before the mean of ten seconds exceeds
- *   the budget. Straight to the highest level that is predicted to fit, else to the lowest.
+ *   the budget. Straight to the highest level that is predicted to fit, else to the lowest of those
+ *   that each save a quarter at least of what is spent beyond the budget.
  * - Up: after first_wait_ns (30 s) at the earliest, once what the level cost, scaled to the load of
  * now, fits. If the level does not hold for as long as was waited for it, the next try waits twice
  * as long, up to ten minutes. After ten minutes it tries whatever is predicted.
@@ -55,7 +56,7 @@ struct governor {
 	bool trying;	   /* this level is a try */
 	bool settles;	   /* a second that is of no level: older records are still written, or a
 			      snapshot */
-	bool beyond;	   /* it was told that the lowest level does not fit */
+	bool beyond;	   /* it was told that no level below fits */
 	struct governor_second left[GOVERNOR_LEVELS]; /* the mean when a level was left; or all 0 */
 };
 
@@ -70,7 +71,8 @@ struct governor_decision {
 	u8 why; /* enum step_why; 0: nothing changes */
 	u8 from, to;
 	u32 cost_ppm;	   /* the mean at the level that it leaves */
-	u32 predicted_ppm; /* what the new level is expected to cost; 0: not known */
+	u32 predicted_ppm; /* what the new level is expected to cost, or the next one that was
+			      not worth a step; 0: not known */
 };
 
 /* Begins at the highest of the levels, of which there is at least one. */

@@ -247,6 +247,33 @@ TEST(where_waits_do_not_fit_it_is_told_once)
 	CHECK_EQ(h.steps[STEP_beyond], 2);
 }
 
+/* What fathom takes is that of storing spans of others, whatever is recorded. */
+TEST(less_is_not_recorded_where_that_saves_next_to_nothing)
+{
+	struct host h = host_of(1, 15);
+	struct governor_decision d;
+
+	h.percent[GOVERNOR_BYTES] = 8;
+	h.percent[GOVERNOR_WAITS] = 7;
+	h.percent[GOVERNOR_CALLS] = 30;
+	h.g.levels |= 1u << GOVERNOR_BYTES;
+	d = second(&h, 900000);
+	CHECK_EQ(d.from, GOVERNOR_CALLS);
+	CHECK_EQ(d.to, GOVERNOR_BYTES); /* 7.2 % instead of 27; waits would be 6.3 */
+	seconds(&h, 100, 900000);
+	CHECK_EQ(h.g.level, GOVERNOR_BYTES);
+	CHECK_EQ(h.steps[STEP_beyond], 1);
+	h.percent[GOVERNOR_WAITS] = 5; /* 4.5 % do not fit into 3, but save much */
+	CHECK_EQ(second(&h, 900000).to, GOVERNOR_WAITS);
+}
+
+TEST(a_hard_budget_passes_over_what_saves_next_to_nothing)
+{
+	struct host h = host_of_all(7, 8, 30);
+
+	CHECK_EQ(second(&h, 900000).to, GOVERNOR_OFF);
+}
+
 TEST(a_level_that_somebody_chose_is_left_alone)
 {
 	struct host h = host_of(2, 15);
