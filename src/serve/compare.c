@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MAX 20000	/* values that come later are left out */
-#define VALUE_BYTES 256 /* longer values of attributes are left out: nobody shares them */
-#define DEPTH_MAX 64	/* of what lies beneath a span */
-#define COUNT_LEAST 3	/* spans of an attribute that is shown */
+#include "serve/time_shares.h"
+
+#define ROWS_MAX 20000	   /* values that come later are left out */
+#define VALUE_BYTES 256	   /* longer values of attributes are left out: nobody shares them */
+#define DEPTH_MAX 64	   /* of what lies beneath a span */
+#define KERNEL_DEPTH_MAX 4 /* of waits in calls and faults */
+#define COUNT_LEAST 3	   /* spans of an attribute that is shown */
 
 static const char *copy_make(struct pool *pool, const char *text)
 {
@@ -25,58 +28,59 @@ static int key_make(struct bytes *to, const struct difference *d)
 {
 	bytes_put_u8(to, (uint8_t)d->kind);
 	bytes_put(to, d->key, strlen(d->key) + 1);
+	bytes_put(to, d->service, strlen(d->service) + 1);
 	bytes_put(to, d->value, strlen(d->value));
 	return to->failed ? -ENOMEM : 0;
 }
 
-static int row_make(struct comparison *c, struct difference *d, const struct bytes *key)
+static int row_make(struct comparison *c, const struct difference *d, const struct bytes *key)
 {
-	d->key = copy_make(c->pool, d->key);
-	d->value = copy_make(c->pool, d->value);
-	if (!d->key || !d->value || vec_push(&c->list, *d))
+	const struct difference row = {.kind = d->kind,
+				       .key = copy_make(c->pool, d->key),
+				       .value = copy_make(c->pool, d->value),
+				       .service = copy_make(c->pool, d->service)};
+
+	if (!row.key || !row.value || !row.service || vec_push(&c->list, row))
 		return -ENOMEM;
 	return bytes_map_put(&c->rows, key->data, key->count, (void *)(uintptr_t)c->list.count);
 }
 
+/* Puts the last subject into its bin: all of its time is there. */
+static void last_count(struct difference *d)
+{
+	unsigned int bin = d->last_ns ? 63 - (unsigned int)__builtin_clzll(d->last_ns) : 0;
+
+	if (d->last)
+		d->sides[d->side].bins[bin < DIFFERENCE_BINS ? bin : DIFFERENCE_BINS - 1]++;
+	d->last = d->last_ns = 0;
+}
+
 /* Adds time of the subject to a row; the first time counts the subject. */
-static int row_add(struct comparison *c, unsigned int side, struct difference d, uint64_t ns)
+static int row_add(struct comparison *c, unsigned int side, const struct difference *d, uint64_t ns)
 {
 	struct bytes key = {0};
 	struct difference *row;
 	uintptr_t place;
-	int err = key_make(&key, &d);
+	int err = key_make(&key, d);
 
 	place = err ? 0 : (uintptr_t)bytes_map_get(&c->rows, key.data, key.count);
 	if (!err && !place && c->list.count < ROWS_MAX) {
-		err = row_make(c, &d, &key);
+		err = row_make(c, d, &key);
 		place = c->list.count;
 	}
 	bytes_free(&key);
 	if (err || !place)
 		return err;
 	row = &c->list.data[place - 1];
-	row->sides[side].count += row->last != c->subject;
+	if (row->last != c->subject) {
+		last_count(row);
+		row->sides[side].count++;
+	}
 	row->sides[side].total_ns += ns;
 	row->last = c->subject;
+	row->last_ns += ns;
+	row->side = side;
 	return 0;
-}
-
-static int parts_add(struct comparison *c, unsigned int side, const struct received_span *span)
-{
-	struct split split;
-	int err = 0;
-
-	if (!gather_split(span, &split))
-		return 0;
-	c->sides[side].measured++;
-	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT && !err; part++) {
-		struct difference d = {
-			.kind = DIFFERENCE_PART, .key = "", .value = split_part_name(part)};
-
-		if (split.ns[part] > 0)
-			err = row_add(c, side, d, (uint64_t)split.ns[part]);
-	}
-	return err;
 }
 
 static bool attribute_text(const struct attribute *a, char text[VALUE_BYTES])
@@ -102,45 +106,117 @@ static int attributes_add(struct comparison *c, unsigned int side, const struct 
 
 	for (size_t i = 0; i < list->count && !err; i++) {
 		const struct attribute *a = &list->data[i];
-		struct difference d = {.kind = DIFFERENCE_ATTRIBUTE, .key = a->key, .value = text};
+		struct difference d = {
+			.kind = DIFFERENCE_ATTRIBUTE, .key = a->key, .value = text, .service = ""};
 
 		if (strncmp(a->key, "fathom.", 7) != 0 && strcmp(a->key, "thread.id") != 0 &&
 		    attribute_text(a, text))
-			err = row_add(c, side, d, received_duration_ns(span));
+			err = row_add(c, side, &d, received_duration_ns(span));
 	}
 	return err;
 }
 
-/* A wait in a call that is a span itself is told by the call. */
-static int place_add(struct comparison *c, unsigned int side, const struct received_span *span,
-		     const struct received_span *above)
-{
-	const char *kind = gather_kernel_kind(above);
-	char text[GATHER_PLACE_BYTES];
-	struct difference d = {.kind = DIFFERENCE_PLACE, .key = span->name, .value = text};
+/* A subject that is added to a side. */
+struct adding {
+	struct comparison *c;
+	unsigned int side;
+	const struct gathered *g;
+	bool is_measured; /* it has a split, or one beneath it has */
+};
 
-	gather_place(kind && strcmp(kind, "syscall") == 0 ? above : span, text);
-	return row_add(c, side, d, received_duration_ns(span));
+/* A span at or beneath the subject. */
+struct beneath {
+	uint32_t at;
+	uint64_t width_ns; /* of the subject's time */
+	struct time_shares shares;
+};
+
+/* A wait in a call that is a span itself is told by the call. */
+static int place_add(const struct adding *a, const struct beneath *b, uint32_t wait, uint32_t above)
+{
+	const struct received_span *span = &a->g->batch.data[wait];
+	const struct received_span *call = &a->g->batch.data[above];
+	const char *kind = gather_kernel_kind(call);
+	uint64_t ns = time_shares_wait_ns(&b->shares, span), all_ns = b->shares.duration_ns;
+	char text[GATHER_PLACE_BYTES];
+	struct difference d = {
+		.kind = DIFFERENCE_PLACE, .key = span->name, .value = text, .service = ""};
+
+	if (b->width_ns < all_ns)
+		ns = (uint64_t)((unsigned __int128)ns * b->width_ns / all_ns);
+	gather_place(kind && strcmp(kind, "syscall") == 0 ? call : span, text);
+	return ns ? row_add(a->c, a->side, &d, ns) : 0;
 }
 
-static int beneath_add(struct comparison *c, unsigned int side, const struct gathered *g,
-		       uint32_t above, unsigned int depth)
+static int places_add(const struct adding *a, const struct beneath *b, uint32_t above,
+		      unsigned int depth)
 {
 	int err = 0;
 
-	for (uint32_t at = g->first[above]; at != GATHER_NONE && depth && !err; at = g->next[at]) {
-		const struct received_span *span = &g->batch.data[at];
-		const char *kind = gather_kernel_kind(span);
-		struct difference call = {.kind = DIFFERENCE_CALL,
-					  .key = span->resource->service,
-					  .value = span->name};
+	for (uint32_t at = a->g->first[above]; at != GATHER_NONE && depth && !err;
+	     at = a->g->next[at]) {
+		const char *kind = gather_kernel_kind(&a->g->batch.data[at]);
 
 		if (kind && strcmp(kind, "wait") == 0)
-			err = place_add(c, side, span, &g->batch.data[above]);
-		else if (!kind)
-			err = row_add(c, side, call, received_duration_ns(span));
-		err = err ? err : beneath_add(c, side, g, at, depth - 1);
+			err = place_add(a, b, at, above);
+		else if (kind)
+			err = places_add(a, b, at, depth - 1);
 	}
+	return err;
+}
+
+/* The time of the span that no child has, for the whole request and for the operation. */
+static int parts_add(const struct adding *a, const struct beneath *b, struct scale *scale)
+{
+	const struct received_span *span = &a->g->batch.data[b->at];
+	int err = 0;
+
+	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT && !err; part++) {
+		const char *name = split_part_name(part);
+		struct difference all = {
+			.kind = DIFFERENCE_PART, .key = "", .value = name, .service = ""};
+		struct difference own = {.kind = DIFFERENCE_OWN,
+					 .key = name,
+					 .value = span->name,
+					 .service = span->resource->service};
+		uint64_t ns = scale_next(scale, (uint64_t)b->shares.own.ns[part]);
+
+		if (!ns)
+			continue;
+		err = row_add(a->c, a->side, &all, ns);
+		err = err ? err : row_add(a->c, a->side, &own, ns);
+	}
+	return err;
+}
+
+static int call_add(const struct adding *a, const struct received_span *span)
+{
+	const struct difference d = {.kind = DIFFERENCE_CALL,
+				     .key = span->resource->service,
+				     .value = span->name,
+				     .service = ""};
+
+	return row_add(a->c, a->side, &d, received_duration_ns(span));
+}
+
+static int beneath_add(struct adding *a, struct beneath b, unsigned int depth)
+{
+	struct scale scale = {.to_ns = b.width_ns};
+	int err = time_shares_calculate(a->g, b.at, &b.shares);
+
+	scale.from_ns = b.shares.duration_ns;
+	a->is_measured = a->is_measured || b.shares.is_measured;
+	err = err ? err : parts_add(a, &b, &scale);
+	err = err ? err : places_add(a, &b, b.at, KERNEL_DEPTH_MAX);
+	for (size_t i = 0; i < b.shares.children.count && depth && !err; i++) {
+		const struct child_share *child = &b.shares.children.data[i];
+		struct beneath below = {.at = child->at,
+					.width_ns = scale_next(&scale, child->share_ns)};
+
+		err = call_add(a, &a->g->batch.data[child->at]);
+		err = err ? err : beneath_add(a, below, depth - 1);
+	}
+	time_shares_free(&b.shares);
 	return err;
 }
 
@@ -148,16 +224,21 @@ static int subject_add(struct comparison *c, unsigned int side, const struct gat
 		       uint32_t at)
 {
 	const struct received_span *span = &g->batch.data[at];
+	struct adding a = {.c = c, .side = side, .g = g};
 	int err;
 
 	c->subject++;
 	c->sides[side].spans++;
 	c->sides[side].total_ns += received_duration_ns(span);
 	c->sides[side].detailed += gather_attribute(span, "fathom.kernel.why") != NULL;
-	err = parts_add(c, side, span);
-	err = err ? err : attributes_add(c, side, span, &span->attributes);
+	err = attributes_add(c, side, span, &span->attributes);
 	err = err ? err : attributes_add(c, side, span, &span->resource->attributes);
-	return err ? err : beneath_add(c, side, g, at, DEPTH_MAX);
+	err = err ? err
+		  : beneath_add(&a,
+				(struct beneath){.at = at, .width_ns = received_duration_ns(span)},
+				DEPTH_MAX);
+	c->sides[side].measured += a.is_measured;
+	return err;
 }
 
 int comparison_add(struct comparison *c, unsigned int side, const struct gathered *g,
@@ -242,6 +323,11 @@ static double place_mean(const struct difference *d, const struct part_times tim
 	       share(d->sides[from].total_ns, times[from].places_ns[part]);
 }
 
+static bool has_part(const struct difference *d)
+{
+	return d->kind == DIFFERENCE_PART || d->kind == DIFFERENCE_OWN;
+}
+
 static void means_calculate(struct comparison *c)
 {
 	struct part_times times[2] = {0};
@@ -253,7 +339,7 @@ static void means_calculate(struct comparison *c)
 		unsigned int side = i % 2;
 		struct difference_side *of = &d->sides[side];
 		uint64_t spans = d->kind == DIFFERENCE_ATTRIBUTE ? of->count
-				 : d->kind == DIFFERENCE_PART	 ? c->sides[side].measured
+				 : has_part(d)			 ? c->sides[side].measured
 								 : c->sides[side].spans;
 
 		of->mean_ns = d->kind == DIFFERENCE_PLACE ? place_mean(d, times, side)
@@ -281,7 +367,8 @@ static int difference_compare(const void *a, const void *b)
 
 	order = order ? order : (int)x->kind - (int)y->kind;
 	order = order ? order : strcmp(x->key, y->key);
-	return order ? order : strcmp(x->value, y->value);
+	order = order ? order : strcmp(x->value, y->value);
+	return order ? order : strcmp(x->service, y->service);
 }
 
 void comparison_finish(struct comparison *c)
@@ -290,6 +377,7 @@ void comparison_finish(struct comparison *c)
 	for (size_t i = 0; i < c->list.count; i++) {
 		struct difference *d = &c->list.data[i];
 
+		last_count(d);
 		d->explains_ns = d->kind == DIFFERENCE_ATTRIBUTE ? attribute_explains(c, d)
 								 : time_explains(c, d);
 	}

@@ -150,15 +150,19 @@ static int spans_link(struct gathered *g)
 	return err;
 }
 
-int gathered_index(struct gathered *out, const struct gather_query *query)
+static int links_make(struct gathered *out)
 {
-	int err;
-
 	out->first = calloc(out->batch.count + 1, sizeof(*out->first));
 	out->next = calloc(out->batch.count + 1, sizeof(*out->next));
 	if (!out->first || !out->next || out->batch.count >= GATHER_NONE)
 		return -ENOMEM;
-	err = spans_link(out);
+	return spans_link(out);
+}
+
+int gathered_index(struct gathered *out, const struct gather_query *query)
+{
+	int err = links_make(out);
+
 	for (size_t i = 0; i < out->batch.count && !err; i++) {
 		const struct received_span *span = &out->batch.data[i];
 
@@ -173,6 +177,42 @@ int gather(struct query *q, const struct gather_query *query, struct gathered *o
 	int err = spans_find(q, query, out);
 
 	return err ? err : gathered_index(out, query);
+}
+
+/* The longest span that is no child. Of a trace in which all are, it is the longest one. */
+static int root_find(struct gathered *g)
+{
+	bool *is_child = calloc(g->batch.count + 1, sizeof(*is_child));
+	uint32_t found = GATHER_NONE;
+
+	if (!is_child)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->batch.count; i++) {
+		for (uint32_t c = g->first[i]; c != GATHER_NONE; c = g->next[c])
+			is_child[c] = true;
+	}
+	for (uint32_t i = 0; i < g->batch.count; i++) {
+		const struct received_span *best = found == GATHER_NONE ? NULL
+									: &g->batch.data[found];
+
+		if (gather_kernel_kind(&g->batch.data[i]))
+			continue;
+		if (!best || is_child[found] > is_child[i] ||
+		    (is_child[found] == is_child[i] &&
+		     received_duration_ns(&g->batch.data[i]) > received_duration_ns(best)))
+			found = i;
+	}
+	free(is_child);
+	return found == GATHER_NONE ? -ENOENT : vec_push(&g->subjects, found);
+}
+
+int gather_trace(struct query *q, struct trace_id id, struct gathered *out)
+{
+	int err = trace_find(q, id, &out->batch);
+
+	out->traces = 1;
+	err = err ? err : links_make(out);
+	return err ? err : root_find(out);
 }
 
 void gathered_free(struct gathered *g)

@@ -33,6 +33,9 @@ struct gathered {
 /* Free it with gathered_free(), also on failure. */
 int gather(struct query *q, const struct gather_query *query, struct gathered *out);
 
+/* One trace with its longest root as the subject. -ENOENT: it has no span. Free it as above. */
+int gather_trace(struct query *q, struct trace_id id, struct gathered *out);
+
 /* Links the spans of the batch, and lists the subjects. 0 or -ENOMEM. */
 int gathered_index(struct gathered *g, const struct gather_query *query);
 void gathered_free(struct gathered *g);

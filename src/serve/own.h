@@ -24,6 +24,15 @@ bool own_moment(const char *text, uint64_t now_ns, uint64_t *ns);
 /* Nanoseconds since 1970. */
 uint64_t own_now_ns(void);
 
+struct gathered;
+
+/*
+ * Gathers the trace of an id, which a parameter has. 0, or -ENOENT or -EINVAL, for which
+ * own_trace_refuse() answers, or another error.
+ */
+int own_trace_gather(struct query *q, const char *text, struct gathered *out);
+int own_trace_refuse(struct query *q, int err);
+
 #define OWN_RANGE_WHY "from and to are nanoseconds since 1970, or a time before now such as 15m"
 
 /* Writes `measured` and, as `time`, the mean of each part of the spans of which the split is known.

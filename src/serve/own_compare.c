@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two sets of spans of an operation, and what tells them apart: /api/v1/compare. */
+/* Two sets of spans of an operation, or two traces, and what tells them apart: /api/v1/compare. */
 #include <errno.h>
 
 #include "base/json.h"
@@ -71,6 +71,16 @@ static void difference_side_write(struct json *j, const char *key,
 	json_u64(j, "count", side->count);
 	json_u64(j, "total_ns", side->total_ns);
 	json_double(j, "mean_ns", side->mean_ns);
+	json_array_begin(j, "bins");
+	for (unsigned int i = 0; i < DIFFERENCE_BINS; i++) {
+		if (!side->bins[i])
+			continue;
+		json_array_begin(j, NULL);
+		json_u64(j, NULL, UINT64_C(2) << i);
+		json_u64(j, NULL, side->bins[i]);
+		json_array_end(j);
+	}
+	json_array_end(j);
 	json_object_end(j);
 }
 
@@ -79,12 +89,15 @@ static void difference_write(struct json *j, const struct difference *d)
 	static const char *const kinds[] = {[DIFFERENCE_PART] = "part",
 					    [DIFFERENCE_PLACE] = "place",
 					    [DIFFERENCE_CALL] = "call",
-					    [DIFFERENCE_ATTRIBUTE] = "attribute"};
+					    [DIFFERENCE_ATTRIBUTE] = "attribute",
+					    [DIFFERENCE_OWN] = "own"};
 
 	json_object_begin(j, NULL);
 	json_string(j, "kind", kinds[d->kind]);
 	json_string(j, "key", d->key);
 	json_string(j, "value", d->value);
+	if (d->kind == DIFFERENCE_OWN)
+		json_string(j, "service", d->service);
 	json_double(j, "explains_ns", d->explains_ns);
 	difference_side_write(j, "a", &d->sides[0]);
 	difference_side_write(j, "b", &d->sides[1]);
@@ -110,22 +123,44 @@ static int comparison_write(struct query *q, const struct comparison *c,
 	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
 }
 
+/* Two sets; the one that is looked at is no part of the other one. */
+static int sets_gather(struct query *q, const struct gather_query sides[2], struct comparison *c,
+		       struct gathered gathered[2])
+{
+	int err = 0;
+
+	for (unsigned int side = 0; side < 2 && !err; side++) {
+		err = gather(q, &sides[side], &gathered[side]);
+		err = err ? err : comparison_add(c, side, &gathered[side], side ? &sides[0] : NULL);
+	}
+	return err;
+}
+
+/* Two traces. */
+static int traces_gather(struct query *q, struct comparison *c, struct gathered gathered[2])
+{
+	const char *const ids[] = {query_value(q, "trace"), query_value(q, "base_trace")};
+	int err = 0;
+
+	for (unsigned int side = 0; side < 2 && !err; side++) {
+		err = own_trace_gather(q, ids[side], &gathered[side]);
+		err = err ? err : comparison_add(c, side, &gathered[side], NULL);
+	}
+	return err;
+}
+
 int own_compare(struct query *q)
 {
+	bool are_traces = query_value(q, "trace") != NULL;
 	struct comparison c = {.pool = q->pool};
 	struct gathered gathered[2] = {0};
 	struct gather_query sides[2];
-	const char *why = sides_read(q, sides);
-	int err = 0;
+	const char *why = are_traces ? NULL : sides_read(q, sides);
+	int err;
 
 	if (why)
 		return own_error(q, MHD_HTTP_BAD_REQUEST, why);
-	for (unsigned int side = 0; side < 2 && !err; side++) {
-		err = gather(q, &sides[side], &gathered[side]);
-		/* the set that is looked at is no part of the other one */
-		err = err ? err
-			  : comparison_add(&c, side, &gathered[side], side ? &sides[0] : NULL);
-	}
+	err = are_traces ? traces_gather(q, &c, gathered) : sets_gather(q, sides, &c, gathered);
 	if (!err) {
 		comparison_finish(&c);
 		err = comparison_write(q, &c, gathered);
@@ -133,5 +168,5 @@ int own_compare(struct query *q)
 	for (unsigned int side = 0; side < 2; side++)
 		gathered_free(&gathered[side]);
 	comparison_free(&c);
-	return err;
+	return are_traces && err < 0 ? own_trace_refuse(q, err) : err;
 }

@@ -53,6 +53,7 @@ static void node_write(struct json *j, const struct where_tree *tree, uint32_t a
 	json_u64(j, "count", node->count);
 	json_u64(j, "total_ns", node->total_ns);
 	json_u64(j, "detailed", node->detailed);
+	json_u64(j, "width_ns", node->width_ns);
 	json_array_begin(j, "children");
 	for (uint32_t c = node->first; c; c = tree->nodes.data[c].next)
 		node_write(j, tree, c);
@@ -80,17 +81,32 @@ static int answer_write(struct query *q, const struct where_tree *tree, const st
 	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
 }
 
+int own_trace_gather(struct query *q, const char *text, struct gathered *out)
+{
+	struct trace_id id;
+
+	return text && trace_id_parse(text, &id) ? gather_trace(q, id, out) : -EINVAL;
+}
+
+int own_trace_refuse(struct query *q, int err)
+{
+	if (err == -EINVAL)
+		return own_error(q, MHD_HTTP_BAD_REQUEST, "a trace id has 1 to 32 hex digits");
+	return err == -ENOENT ? own_error(q, MHD_HTTP_NOT_FOUND, "no span has this trace id") : err;
+}
+
 int own_where(struct query *q)
 {
+	const char *trace = query_value(q, "trace");
 	struct where_tree tree = {.pool = q->pool};
 	struct gathered g = {0};
 	struct gather_query query;
-	const char *why = parameters_read(q, &query);
+	const char *why = trace ? NULL : parameters_read(q, &query);
 	int err;
 
 	if (why)
 		return own_error(q, MHD_HTTP_BAD_REQUEST, why);
-	err = gather(q, &query, &g);
+	err = trace ? own_trace_gather(q, trace, &g) : gather(q, &query, &g);
 	err = err ? err : where_add(&tree, &g);
 	if (!err) {
 		where_finish(&tree);
@@ -98,5 +114,5 @@ int own_where(struct query *q)
 	}
 	gathered_free(&g);
 	where_free(&tree);
-	return err;
+	return trace && err < 0 ? own_trace_refuse(q, err) : err;
 }

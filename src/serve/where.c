@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "serve/time_shares.h"
+
 #define NODES_MAX 5000
 #define DEPTH_MAX 48
+#define WAITS_DEPTH_MAX 4 /* of what the kernel did */
 
 #define NONE UINT32_MAX /* beyond a limit */
 
@@ -54,6 +57,7 @@ static int node_add(struct where_tree *tree, uint32_t above, struct where_node n
 
 		known->count += node.count;
 		known->total_ns += node.total_ns;
+		known->width_ns += node.width_ns;
 		known->detailed += node.detailed;
 		*out = (uint32_t)place - 1;
 	} else if (!err && tree->nodes.count < NODES_MAX) {
@@ -66,118 +70,137 @@ static int node_add(struct where_tree *tree, uint32_t above, struct where_node n
 	return err;
 }
 
-/* A wait in a call that is a span itself is told by the call. */
-static int waits_add(struct where_tree *tree, uint32_t node, const struct gathered *g,
-		     uint32_t above)
+/* Spans that are added to a tree. */
+struct adding {
+	struct where_tree *tree;
+	const struct gathered *g;
+};
+
+/* A span that is added, and its node. */
+struct added {
+	uint32_t at, node;
+	uint64_t width_ns;
+	struct time_shares shares;
+};
+
+static int wait_add(const struct adding *a, const struct added *to,
+		    const struct received_span *wait, const struct received_span *call)
 {
-	const char *kind = gather_kernel_kind(&g->batch.data[above]);
+	uint64_t ns = time_shares_wait_ns(&to->shares, wait);
+	char text[GATHER_PLACE_BYTES];
+	uint32_t part, place;
+	int err;
+
+	if (!ns)
+		return 0;
+	gather_place(call ? call : wait, text);
+	err = node_add(a->tree, to->node,
+		       (struct where_node){.kind = WHERE_PART, .name = wait->name, .service = ""},
+		       &part);
+	if (err || part == NONE)
+		return err;
+	return node_add(a->tree, part,
+			(struct where_node){.kind = WHERE_PLACE,
+					    .name = text,
+					    .service = "",
+					    .count = 1,
+					    .total_ns = ns},
+			&place);
+}
+
+/* A wait in a call that is a span itself is told by the call. Calls do not nest. */
+static int waits_add(const struct adding *a, const struct added *to, uint32_t above,
+		     unsigned int depth)
+{
+	const struct received_span *spans = a->g->batch.data;
+	const char *kind = gather_kernel_kind(&spans[above]);
 	bool in_call = kind && strcmp(kind, "syscall") == 0;
 	int err = 0;
 
-	for (uint32_t at = g->first[above]; at != GATHER_NONE && !err; at = g->next[at]) {
-		const struct received_span *span = &g->batch.data[at];
-		const char *below = gather_kernel_kind(span);
-		char text[GATHER_PLACE_BYTES];
-		uint32_t part, place;
+	for (uint32_t at = a->g->first[above]; at != GATHER_NONE && !err; at = a->g->next[at]) {
+		const char *below = gather_kernel_kind(&spans[at]);
 
 		if (!below || at == above)
 			continue;
-		if (strcmp(below, "wait") != 0) {
-			if (!in_call) /* calls do not nest */
-				err = waits_add(tree, node, g, at);
-			continue;
-		}
-		gather_place(in_call ? &g->batch.data[above] : span, text);
-		err = node_add(
-			tree, node,
-			(struct where_node){.kind = WHERE_PART, .name = span->name, .service = ""},
-			&part);
-		if (!err && part != NONE)
-			err = node_add(tree, part,
-				       (struct where_node){.kind = WHERE_PLACE,
-							   .name = text,
-							   .service = "",
-							   .count = 1,
-							   .total_ns = received_duration_ns(span)},
-				       &place);
+		if (strcmp(below, "wait") == 0)
+			err = wait_add(a, to, &spans[at], in_call ? &spans[above] : NULL);
+		else if (!in_call && depth)
+			err = waits_add(a, to, at, depth - 1);
 	}
 	return err;
 }
 
-/* The split of a span without that of its children: their threads are its own while they run. */
-static bool own_split(const struct gathered *g, uint32_t at, struct split *own)
+/* The time of the span that no child has. */
+static int parts_add(const struct adding *a, const struct added *to, struct scale *scale)
 {
-	if (!gather_split(&g->batch.data[at], own))
-		return false;
-	for (uint32_t c = g->first[at]; c != GATHER_NONE; c = g->next[c]) {
-		struct split below;
-
-		if (gather_kernel_kind(&g->batch.data[c]) ||
-		    g->batch.data[c].resource != g->batch.data[at].resource ||
-		    !gather_split(&g->batch.data[c], &below))
-			continue;
-		for (unsigned int part = 0; part < SPLIT_PARTS_COUNT; part++) {
-			int64_t less = below.ns[part];
-
-			own->ns[part] -= less < own->ns[part] ? less : own->ns[part];
-		}
-	}
-	return true;
-}
-
-static int parts_add(struct where_tree *tree, uint32_t node, const struct gathered *g, uint32_t at)
-{
-	struct split own;
+	const struct split *own = &to->shares.own;
 	uint32_t part_node;
 	int err = 0;
 
-	if (!own_split(g, at, &own))
-		return 0;
 	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT && !err; part++) {
-		if (own.ns[part] > 0)
-			err = node_add(tree, node,
+		uint64_t ns = (uint64_t)own->ns[part];
+
+		if (ns)
+			err = node_add(a->tree, to->node,
 				       (struct where_node){.kind = WHERE_PART,
 							   .name = split_part_name(part),
 							   .service = "",
 							   .count = 1,
-							   .total_ns = (uint64_t)own.ns[part]},
+							   .total_ns = ns,
+							   .width_ns = scale_next(scale, ns)},
 				       &part_node);
 	}
 	return err;
 }
 
-static int span_add(struct where_tree *tree, uint32_t above, const struct gathered *g, uint32_t at,
-		    unsigned int depth)
+static int span_add(const struct adding *a, uint32_t above, struct added to, unsigned int depth)
 {
-	const struct received_span *span = &g->batch.data[at];
+	const struct received_span *span = &a->g->batch.data[to.at];
 	const struct where_node node = {.kind = WHERE_SPAN,
 					.name = span->name,
 					.service = span->resource->service,
 					.count = 1,
 					.total_ns = received_duration_ns(span),
+					.width_ns = to.width_ns,
 					.detailed = gather_attribute(span, "fathom.kernel.why") !=
 						    NULL};
-	uint32_t here;
-	int err = node_add(tree, above, node, &here);
+	struct scale scale = {.from_ns = node.total_ns, .to_ns = to.width_ns};
+	int err = node_add(a->tree, above, node, &to.node);
 
-	if (err || here == NONE)
+	if (err || to.node == NONE)
 		return err;
-	err = parts_add(tree, here, g, at);
-	err = err ? err : waits_add(tree, here, g, at);
-	for (uint32_t c = g->first[at]; c != GATHER_NONE && depth && !err; c = g->next[c]) {
-		if (!gather_kernel_kind(&g->batch.data[c]))
-			err = span_add(tree, here, g, c, depth - 1);
+	err = time_shares_calculate(a->g, to.at, &to.shares);
+	err = err ? err : parts_add(a, &to, &scale);
+	err = err ? err : waits_add(a, &to, to.at, WAITS_DEPTH_MAX);
+	for (size_t i = 0; i < to.shares.children.count && depth && !err; i++) {
+		const struct child_share *child = &to.shares.children.data[i];
+
+		err = span_add(a, to.node,
+			       (struct added){.at = child->at,
+					      .width_ns = scale_next(&scale, child->share_ns)},
+			       depth - 1);
 	}
+	time_shares_free(&to.shares);
 	return err;
 }
 
 int where_add(struct where_tree *tree, const struct gathered *g)
 {
+	const struct adding a = {tree, g};
 	int err = 0;
 
-	for (size_t i = 0; i < g->subjects.count && !err; i++)
-		err = span_add(tree, NONE, g, g->subjects.data[i], DEPTH_MAX);
+	for (size_t i = 0; i < g->subjects.count && !err; i++) {
+		uint32_t at = g->subjects.data[i];
+		struct added to = {.at = at, .width_ns = received_duration_ns(&g->batch.data[at])};
+
+		err = span_add(&a, NONE, to, DEPTH_MAX);
+	}
 	return err;
+}
+
+static bool is_shorter(const struct where_node *a, const struct where_node *b)
+{
+	return a->width_ns != b->width_ns ? a->width_ns < b->width_ns : a->total_ns < b->total_ns;
 }
 
 /* Moves the longest to the front, one after another: a node has few below it. */
@@ -190,7 +213,7 @@ static void children_sort(struct where_tree *tree, struct where_node *node)
 		uint32_t least = node->first, before = 0, least_before = 0;
 
 		for (uint32_t at = node->first; at; before = at, at = nodes[at].next) {
-			if (nodes[at].total_ns < nodes[least].total_ns) {
+			if (is_shorter(&nodes[at], &nodes[least])) {
 				least = at;
 				least_before = before;
 			}
@@ -209,13 +232,19 @@ static void children_sort(struct where_tree *tree, struct where_node *node)
 static void places_scale(struct where_tree *tree, const struct where_node *part)
 {
 	struct where_node *nodes = tree->nodes.data;
+	struct scale total, width;
 	uint64_t told_ns = 0;
 
 	for (uint32_t at = part->first; at; at = nodes[at].next)
 		told_ns += nodes[at].total_ns;
-	for (uint32_t at = part->first; at && told_ns; at = nodes[at].next)
-		nodes[at].total_ns =
-			(uint64_t)((__uint128_t)nodes[at].total_ns * part->total_ns / told_ns);
+	total = (struct scale){.from_ns = told_ns, .to_ns = part->total_ns};
+	width = (struct scale){.from_ns = told_ns, .to_ns = part->width_ns};
+	for (uint32_t at = part->first; at && told_ns; at = nodes[at].next) {
+		uint64_t ns = nodes[at].total_ns;
+
+		nodes[at].total_ns = scale_next(&total, ns);
+		nodes[at].width_ns = scale_next(&width, ns);
+	}
 }
 
 void where_finish(struct where_tree *tree)

@@ -11,7 +11,7 @@
 
 enum where_kind {
 	WHERE_SPAN,  /* spans of an operation */
-	WHERE_PART,  /* own time of those above in a part of the split */
+	WHERE_PART,  /* own time of those above, which no child has, in a part of the split */
 	WHERE_PLACE, /* time of that part in a place; only detailed spans tell it */
 };
 
@@ -21,6 +21,12 @@ struct where_node {
 	uint64_t count;		    /* spans; of a place, kernel spans */
 	/* of a place: the share of its part that it has in spans with kernel spans */
 	uint64_t total_ns;
+	/*
+	 * How much of the time of the subjects it has (serve/time_shares.h): less than `total_ns`
+	 * if it ran beside others. Those below a node sum to its own, but for spans without a
+	 * split.
+	 */
+	uint64_t width_ns;
 	uint64_t detailed;    /* spans with kernel spans */
 	uint32_t first, next; /* nodes; 0: none */
 };

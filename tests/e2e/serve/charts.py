@@ -18,7 +18,8 @@ def spans(span_of):
         yield span_of(trace, 1, OPERATION, kind="server", at=i, took=SLOW_MS if is_slow else FAST_MS,
                       attributes=attributes)
         if is_slow:
-            yield span_of(trace, 2, "pay", parent=1, kind="client", at=i, took=PAY_MS)
+            yield span_of(trace, 2, "pay", parent=1, kind="client", at=i, took=PAY_MS, attributes={
+                "fathom.time.user_ns": PAY_MS * MS})
             yield span_of(trace, 3, "lock", parent=1, at=i + 1, took=LOCK_MS, attributes={
                 "fathom.kind": "wait", "syscall": "futex", "fathom.time.lock_ns": LOCK_MS * MS})
 
@@ -54,7 +55,9 @@ def check_compare(ask, checks):
     rows = [(row["kind"], row["key"], row["value"], round(row["explains_ns"])) for row in answer["differences"]]
     checks.equal("compare: the differences", rows, [
         ("part", "", "lock", LOCK_MS * MS), ("place", "lock", "futex", LOCK_MS * MS),
-        ("attribute", "tenant", "big", LOCK_MS * MS), ("call", SERVICE, "pay", PAY_MS * MS)])
+        ("attribute", "tenant", "big", LOCK_MS * MS), ("own", "lock", OPERATION, LOCK_MS * MS),
+        ("call", SERVICE, "pay", PAY_MS * MS), ("own", "user", OPERATION, -PAY_MS * MS), ("own", "user", "pay", PAY_MS * MS)])
+    checks.equal("compare: whose own time it is", {row.get("service") for row in answer["differences"]}, {None, SERVICE})
     same = ask("compare", **{"from": "2m", "service": SERVICE, "operation": OPERATION})
     checks.equal("compare: with nothing left", (same["a"]["spans"], same["b"]["spans"], same["differences"]),
                  (FAST + SLOW, 0, []))
@@ -70,11 +73,31 @@ def check_where(ask, checks):
     checks.equal("where: below them", [(node["kind"], node["name"], node["count"], node["total_ns"])
                                        for node in root["children"]],
                  [("part", "lock", SLOW, SLOW * LOCK_MS * MS),
-                  ("part", "user", FAST + SLOW, (FAST + SLOW) * FAST_MS * MS),
+                  ("part", "user", FAST + SLOW, ((FAST + SLOW) * FAST_MS - SLOW * PAY_MS) * MS),
                   ("span", "pay", SLOW, SLOW * PAY_MS * MS)])
     checks.equal("where: the place", [(node["kind"], node["name"], node["total_ns"])
                                       for node in root["children"][0]["children"]],
                  [("place", "futex", SLOW * LOCK_MS * MS)])
+
+    def check_sums(node):
+        below = node["children"]
+        if below:
+            checks.equal(f"where: what lies below {node['name']} sums to it", sum(one["width_ns"] for one in below),
+                         node["width_ns"])
+        for one in below:
+            check_sums(one)
+    check_sums(root)
+
+
+def check_traces(ask, checks):
+    """One trace, and one against another one."""
+    slow, fast = (f"{(0xc4a << 96) + number:032x}" for number in (FAST + SLOW, 1))
+    root, = ask("where", trace=slow)["roots"]
+    checks.equal("where: of one trace", (root["name"], root["count"], root["width_ns"]), (OPERATION, 1, SLOW_MS * MS))
+    answer = ask("compare", trace=slow, base_trace=fast)
+    checks.equal("compare: of two traces", (answer["a"]["spans"], answer["b"]["spans"], [
+        (row["kind"], row["value"], row["explains_ns"]) for row in answer["differences"]][:1]),
+                 (1, 1, [("part", "lock", LOCK_MS * MS)]))
 
 
 def check(server, checks, described, send, span_of):
@@ -89,12 +112,18 @@ def check(server, checks, described, send, span_of):
     check_over_time(ask, checks)
     check_compare(ask, checks)
     check_where(ask, checks)
+    check_traces(ask, checks)
     one = {"service": SERVICE, "operation": OPERATION}
     for path, parameters in (
             ("series", {"from": "x"}), ("series", {"step": "0s"}), ("series", {"kind": "x"}),
             ("series", {"from": "7d", "step": "10s"}), ("heatmap", {"to": "x"}), ("compare", {}),
             ("compare", {**one, "base_from": "x"}), ("compare", {**one, "base_max_duration": "x"}),
+            ("where", {"trace": "x"}), ("compare", {"trace": "x"}),
             ("compare", {**one, "limit": "0"}), ("where", {"service": SERVICE}), ("where", {**one, "min_duration": "x"})):
         status, answer = server.get(f"/api/v1/{path}", **parameters)
         checks.equal(f"refused: {path} {parameters}", (
             status, described.check(f"/api/v1/{path}", status, answer)), (400, ""))
+    for path, parameters in (("where", {"trace": "abcdef"}), ("compare", {"trace": "abcdef", "base_trace": "1"})):
+        status, answer = server.get(f"/api/v1/{path}", **parameters)
+        checks.equal(f"not there: {path} {parameters}", (
+            status, described.check(f"/api/v1/{path}", status, answer)), (404, ""))

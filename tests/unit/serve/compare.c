@@ -10,6 +10,7 @@ static const struct attribute slow[] = {
 	INTEGER("fathom.time.user_ns", 10), INTEGER("fathom.time.lock_ns", 90)};
 static const struct attribute fast[] = {STRING("tenant", "small"),
 					INTEGER("fathom.time.user_ns", 10)};
+static const struct attribute paying[] = {INTEGER("fathom.time.user_ns", 5)};
 static const struct attribute sampled[] = {STRING("fathom.kernel.why", "sample")};
 static const struct attribute wait[] = {STRING("fathom.kind", "wait"), STRING("syscall", "fsync"),
 					STRING("fd.name", "/x")};
@@ -38,7 +39,10 @@ static size_t requests_make(struct received_span *spans)
 			continue;
 		spans[n] = span_make(i, 2, 1, "lock", 90);
 		spans[n++].attributes = LIST(wait);
-		spans[n++] = span_make(i, 3, 1, "pay", 5);
+		spans[n] = span_make(i, 3, 1, "pay", 5);
+		spans[n].begin_ns += 93;
+		spans[n].end_ns += 93;
+		spans[n++].attributes = LIST(paying);
 	}
 	return n;
 }
@@ -67,6 +71,8 @@ TEST(each_kind_of_difference_is_found)
 	CHECK_EQ(c.sides[1].detailed, 1);
 	d = find(&c, DIFFERENCE_PART, "lock");
 	CHECK(d && d->explains_ns == 90);
+	CHECK_EQ(d->sides[0].bins[6], 3); /* 64 to 127 ns */
+	CHECK_EQ(d->sides[1].bins[6], 0);
 	CHECK_EQ(find(&c, DIFFERENCE_PART, "user")->explains_ns, 0);
 	d = find(&c, DIFFERENCE_PLACE, "fsync on /x");
 	CHECK(d && d->explains_ns == 90 && strcmp(d->key, "lock") == 0);
@@ -76,6 +82,51 @@ TEST(each_kind_of_difference_is_found)
 	CHECK(d && d->explains_ns == 90);
 	CHECK_EQ(find(&c, DIFFERENCE_ATTRIBUTE, "small")->explains_ns, 0);
 	CHECK(!find(&c, DIFFERENCE_ATTRIBUTE, "slow")); /* fathom's own say nothing */
+	b.batch = (struct received_batch){0};
+	gathered_free(&a);
+	gathered_free(&b);
+	comparison_free(&c);
+	pool_free(&pool);
+}
+
+/* Requests of a client whose server waits for a CPU in some. */
+TEST(the_time_of_a_server_is_not_that_of_its_client)
+{
+	static const struct attribute client[] = {INTEGER("fathom.time.network_ns", 100)};
+	static const struct attribute quick[] = {INTEGER("fathom.time.network_ns", 20)};
+	static const struct attribute busy[] = {INTEGER("fathom.time.user_ns", 10),
+						INTEGER("fathom.time.runnable_ns", 80)};
+	static const struct attribute free_cpu[] = {INTEGER("fathom.time.user_ns", 10)};
+	static const struct received_resource server = {.service = "thumbnailer"};
+	const struct gather_query slow_ones = {
+		.operation = "request", .kind = -1, .duration_from_ns = 50};
+	struct received_span *spans = calloc(16, sizeof(*spans));
+	struct gathered a = {0}, b = {0};
+	struct pool pool = {0};
+	struct comparison c = {.pool = &pool};
+	const struct difference *d;
+
+	for (uint64_t i = 0; i < 4; i++) {
+		uint64_t took_ns = i < 2 ? 100 : 20;
+
+		spans[2 * i] = span_make(i + 1, 1, 0, "request", took_ns);
+		spans[2 * i].attributes = i < 2 ? LIST(client) : LIST(quick);
+		spans[2 * i + 1] = span_make(i + 1, 2, 1, "decode", took_ns - 10);
+		spans[2 * i + 1].attributes = i < 2 ? LIST(busy) : LIST(free_cpu);
+		spans[2 * i + 1].resource = &server;
+	}
+	a.batch = b.batch = (struct received_batch){spans, 8, 16};
+	CHECK_EQ(gathered_index(&a, &slow_ones), 0);
+	CHECK_EQ(gathered_index(&b, &all_requests), 0);
+	CHECK_EQ(comparison_add(&c, 0, &a, NULL), 0);
+	CHECK_EQ(comparison_add(&c, 1, &b, &slow_ones), 0);
+	comparison_finish(&c);
+	CHECK_EQ(find(&c, DIFFERENCE_PART, "network")->explains_ns, 0);
+	CHECK_EQ(find(&c, DIFFERENCE_PART, "runnable")->explains_ns, 80);
+	d = find(&c, DIFFERENCE_OWN, "decode");
+	CHECK(d && d->explains_ns == 80); /* the first one has the most */
+	CHECK_STR(d->key, "runnable");
+	CHECK_STR(d->service, "thumbnailer");
 	b.batch = (struct received_batch){0};
 	gathered_free(&a);
 	gathered_free(&b);

@@ -42,6 +42,10 @@ TEST(requests_are_added_up_down_to_the_place_of_a_wait)
 		of[2].attributes = LIST(call);
 		of[3] = span_make(i + 1, 4, 3, "disk", 55);
 		of[3].attributes = LIST(wait);
+		for (size_t k = 2; k < 4; k++) { /* after the child */
+			of[k].begin_ns += 35;
+			of[k].end_ns += 35;
+		}
 	}
 	CHECK_EQ(gathered_index(&g, &all_requests), 0);
 	CHECK_EQ(where_add(&tree, &g), 0);
@@ -50,6 +54,7 @@ TEST(requests_are_added_up_down_to_the_place_of_a_wait)
 	CHECK_STR(root->name, "request");
 	CHECK_EQ(root->count, 2);
 	CHECK_EQ(root->total_ns, 200);
+	CHECK_EQ(root->width_ns, 200);
 	/* the user time of the child is not the root's own */
 	CHECK_EQ(below(&tree, root, WHERE_PART, "user")->total_ns, 20);
 	CHECK_EQ(below(&tree, root, WHERE_SPAN, "parse")->total_ns, 60);
@@ -57,6 +62,42 @@ TEST(requests_are_added_up_down_to_the_place_of_a_wait)
 	CHECK_EQ(disk->total_ns, 120);
 	CHECK_EQ(below(&tree, disk, WHERE_PLACE, "fsync on /x")->total_ns, 120);
 	CHECK(root->first && &tree.nodes.data[root->first] == disk); /* the longest is first */
+	gathered_free(&g);
+	where_free(&tree);
+	pool_free(&pool);
+}
+
+/* A client waits for a server, which waits for a CPU: this is the server's time alone. */
+TEST(the_wait_of_a_client_is_the_time_of_its_server)
+{
+	static const struct attribute client[] = {INTEGER("fathom.time.network_ns", 100)};
+	static const struct attribute decode[] = {INTEGER("fathom.time.user_ns", 20),
+						  INTEGER("fathom.time.runnable_ns", 70)};
+	static const struct received_resource server = {.service = "thumbnailer"};
+	struct received_span *spans = calloc(4, sizeof(*spans));
+	const struct where_node *root, *below_client, *child;
+	struct gathered g = {.batch = {spans, 3, 4}};
+	struct pool pool = {0};
+	struct where_tree tree = {.pool = &pool};
+
+	spans[0] = span_between(1, 0, "request", 1000, 1100);
+	spans[0].attributes = LIST(client);
+	spans[1] = span_between(2, 1, "decode", 1005, 1095);
+	spans[1].attributes = LIST(decode);
+	spans[1].resource = &server;
+	spans[2] = span_between(3, 1, "network", 1000, 1100);
+	spans[2].attributes = LIST(wait);
+	CHECK_EQ(gathered_index(&g, &all_requests), 0);
+	CHECK_EQ(where_add(&tree, &g), 0);
+	where_finish(&tree);
+	root = &tree.nodes.data[0];
+	below_client = below(&tree, root, WHERE_PART, "network");
+	CHECK_EQ(below_client->total_ns, 10);
+	CHECK_EQ(below(&tree, below_client, WHERE_PLACE, "network")->width_ns, 10);
+	child = below(&tree, root, WHERE_SPAN, "decode");
+	CHECK_EQ(child->width_ns, 90);
+	CHECK_EQ(below(&tree, child, WHERE_PART, "runnable")->width_ns, 70);
+	CHECK_EQ(below(&tree, child, WHERE_PART, "user")->width_ns, 20);
 	gathered_free(&g);
 	where_free(&tree);
 	pool_free(&pool);
