@@ -49,6 +49,7 @@ int own_operations(struct query *q);
 int own_series(struct query *q);
 int own_heatmap(struct query *q);
 int own_search(struct query *q);
+int own_edges(struct query *q);
 int own_compare(struct query *q);
 int own_where(struct query *q);
 int own_live(struct query *q);

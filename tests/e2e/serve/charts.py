@@ -19,7 +19,7 @@ def spans(span_of):
                       attributes=attributes)
         if is_slow:
             yield span_of(trace, 2, "pay", parent=1, kind="client", at=i, took=PAY_MS, attributes={
-                "fathom.time.user_ns": PAY_MS * MS})
+                "fathom.time.user_ns": PAY_MS * MS, "peer.service": "api-psp", "edge.probability": 0.75})
             yield span_of(trace, 3, "lock", parent=1, at=i + 1, took=LOCK_MS, attributes={
                 "fathom.kind": "wait", "syscall": "futex", "fathom.time.lock_ns": LOCK_MS * MS})
 
@@ -89,6 +89,16 @@ def check_where(ask, checks):
     check_sums(root)
 
 
+def check_edges(ask, checks):
+    """A service that sent no span is told by its callers; one that did, by the sums."""
+    edges = ask("edges", **{"from": "2m"})["edges"]
+    checks.equal("edges: to a service without spans", [(edge["count"], edge["mean_ns"], edge["sampled"], edge["probability"])
+                                                       for edge in edges if edge["to"] == "api-psp"],
+                 [(SLOW, PAY_MS * MS, True, 0.75)])
+    checks.equal("edges: between services", [(edge["from"], edge["count"], "sampled" in edge)
+                                             for edge in edges if edge["to"] == "api-bank"], [("api-shop", 1, False)])
+
+
 def check_traces(ask, checks):
     """One trace, and one against another one."""
     slow, fast = (f"{(0xc4a << 96) + number:032x}" for number in (FAST + SLOW, 1))
@@ -113,12 +123,13 @@ def check(server, checks, described, send, span_of):
     check_compare(ask, checks)
     check_where(ask, checks)
     check_traces(ask, checks)
+    check_edges(ask, checks)
     one = {"service": SERVICE, "operation": OPERATION}
     for path, parameters in (
             ("series", {"from": "x"}), ("series", {"step": "0s"}), ("series", {"kind": "x"}),
             ("series", {"from": "7d", "step": "10s"}), ("heatmap", {"to": "x"}), ("compare", {}),
             ("compare", {**one, "base_from": "x"}), ("compare", {**one, "base_max_duration": "x"}),
-            ("where", {"trace": "x"}), ("compare", {"trace": "x"}),
+            ("edges", {"from": "x"}), ("where", {"trace": "x"}), ("compare", {"trace": "x"}),
             ("compare", {**one, "limit": "0"}), ("where", {"service": SERVICE}), ("where", {**one, "min_duration": "x"})):
         status, answer = server.get(f"/api/v1/{path}", **parameters)
         checks.equal(f"refused: {path} {parameters}", (
