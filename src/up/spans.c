@@ -221,6 +221,25 @@ int spans_finish(struct spans *s)
 	return err;
 }
 
+/* Keeps the names of threads that ended waits: the partial that knows them goes. */
+static int wakers_keep(struct spans *s, const struct handed_span *handed)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < handed->children_count && handed->partial && !err; i++) {
+		const struct kspan *k = &handed->children[i];
+		const char *name;
+
+		if (k->kind != KSPAN_WAIT || !k->wake.has || !k->wake.waker_tid ||
+		    map_get(&s->names, k->wake.waker_tid))
+			continue;
+		name = query_comm(handed->partial, k->wake.waker_tid, k->wake.time_ns);
+		name = text_keep(s, name);
+		err = name ? map_put(&s->names, k->wake.waker_tid, (void *)name) : -ENOMEM;
+	}
+	return err;
+}
+
 int children_wait(struct spans *s, const struct handed_span *handed, u32 pid)
 {
 	const struct received_span *span = &s->batch.data[s->batch.count - 1];
@@ -237,7 +256,7 @@ int children_wait(struct spans *s, const struct handed_span *handed, u32 pid)
 		memcpy(s->children.data + w.first, handed->children,
 		       w.count * sizeof(*handed->children));
 	s->children.count += w.count;
-	return vec_push(&s->waiting, w);
+	return wakers_keep(s, handed) ? -ENOMEM : vec_push(&s->waiting, w);
 }
 
 int trace_begin(struct spans *s, struct trace_id trace)
@@ -296,6 +315,8 @@ void spans_begin(struct spans *s, const struct chunk_info *chunk)
 	pool_reset(&s->pool);
 	map_free(&s->resources);
 	memset(&s->resources, 0, sizeof(s->resources));
+	map_free(&s->names);
+	memset(&s->names, 0, sizeof(s->names));
 	s->chunk = chunk;
 }
 
@@ -306,5 +327,6 @@ void spans_end(struct spans *s)
 	vec_free(&s->children);
 	pool_free(&s->pool);
 	map_free(&s->resources);
+	map_free(&s->names);
 	memset(s, 0, sizeof(*s));
 }

@@ -16,7 +16,8 @@
  *
  * Kernel spans stand behind the spans of their trace. They have fathom.kind (the kind of a row),
  * fathom.version, fathom.time.PART_ns, thread.id, and, as `fathom trace` shows them, cause.reason,
- * syscall, result, error.type and fd.name. Their ids are those that `fathom trace` shows.
+ * syscall, result, error.type, fd.name, waker ("redis-server/4112", "timer") and waker.tid. Their
+ * ids are those that `fathom trace` shows.
  */
 #ifndef UP_SPANS_H
 #define UP_SPANS_H
@@ -45,6 +46,7 @@ struct spans {
 	struct received_batch batch;	   /* owned */
 	struct pool pool;		   /* what it points to */
 	struct map resources;		   /* pid -> struct received_resource of the pool */
+	struct map names;		   /* tid of a waker -> its name, in the pool */
 	const struct chunk_info *chunk;	   /* borrowed */
 	VEC(struct spans_waiting) waiting; /* of one trace */
 	VEC(struct kspan) children;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the threads of a span did in the kernel: rows of it, and kernel spans. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "map/tree/tree.h"
@@ -10,7 +11,7 @@
 
 #define ROWS_MAX 16
 #define ROWS_TOLD_APART 128
-#define CHILD_ATTRIBUTES 12 /* at most, beside the split */
+#define CHILD_ATTRIBUTES 14 /* at most, beside the split */
 
 /* ---- rows ---- */
 
@@ -172,6 +173,37 @@ static void file_add(struct spans *s, const struct kspan *k, struct list *list)
 		list_text(list, "fd.name", kept);
 }
 
+static const char *thread_text(struct spans *s, u32 tid)
+{
+	const char *name = map_get(&s->names, tid);
+	char text[64];
+
+	snprintf(text, sizeof(text), name && *name ? "%.32s/%u" : "%s%u", name && *name ? name : "",
+		 tid);
+	return text_keep(s, text);
+}
+
+/* What ended a wait: a thread, by its name, or the kernel. */
+static void waker_add(struct spans *s, const struct kspan *k, struct list *list)
+{
+	static const char *const contexts[] = {
+		[WAKE_softirq] = "softirq", [WAKE_hardirq] = "interrupt", [WAKE_timer] = "timer"};
+	const struct life_wake *wake = &k->wake;
+	bool is_thread = wake->context == WAKE_task || wake->context == WAKE_kernel_thread;
+	const char *text = NULL;
+
+	if (k->kind != KSPAN_WAIT || !wake->has)
+		return;
+	if (is_thread && wake->waker_tid)
+		text = thread_text(s, wake->waker_tid);
+	else if (wake->context < sizeof(contexts) / sizeof(*contexts))
+		text = contexts[wake->context];
+	if (text)
+		list_text(list, "waker", text);
+	if (text && is_thread)
+		list_number(list, "waker.tid", wake->waker_tid);
+}
+
 static int child_attributes(struct spans *s, const struct kspan *k, const struct kernel_row *row,
 			    struct received_list *to)
 {
@@ -186,6 +218,7 @@ static int child_attributes(struct spans *s, const struct kspan *k, const struct
 		list_text(&list, "cause.reason", k->reason);
 	call_add(k, &list);
 	file_add(s, k, &list);
+	waker_add(s, k, &list);
 	if (k->kind != KSPAN_BLOCK && k->kind != KSPAN_URING)
 		split_add_to(&list, &k->split);
 	*to = list_view(&list);

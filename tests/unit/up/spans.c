@@ -216,6 +216,9 @@ static void children_make(struct kspan children[3])
 				     .tid = 13,
 				     .visit_ns = 2065};
 	children[1].split.ns[SPLIT_lock] = 30;
+	children[1].wake = (struct life_wake){
+		.has = true, .context = WAKE_task, .waker_tid = 4112, .time_ns = 2045};
+	children[2].wake = (struct life_wake){.has = true, .context = WAKE_softirq};
 }
 
 TEST(kernel_spans_of_a_span_in_error_stand_behind_it)
@@ -253,6 +256,10 @@ TEST(kernel_spans_of_a_span_in_error_stand_behind_it)
 	CHECK_STR(got[2].name, "lock");
 	CHECK_STR(text(&got[2], "cause.reason"), "futex");
 	CHECK_EQ(number(&got[2], "fathom.time.lock_ns"), 30);
+	CHECK_STR(text(&got[2], "waker"), "4112"); /* no record has its name */
+	CHECK_EQ(number(&got[2], "waker.tid"), 4112);
+	CHECK_STR(text(&got[3], "waker"), "softirq");
+	CHECK(!found(&got[3], "waker.tid") && !found(&got[1], "waker"));
 	CHECK(got[2].parent_id == got[1].span_id);
 	CHECK_STR(got[3].name, "disk");
 	CHECK(got[3].parent_id == got[0].span_id);
