@@ -3,9 +3,12 @@
 import type { JSX } from "preact";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
+import { Compare } from "./compare/view";
+import { Coverage } from "./coverage/view";
 import { followLinks, place } from "./lib/address";
 import { Empty } from "./lib/states";
 import { Live } from "./live/view";
+import { ServiceMap } from "./map/view";
 import { Operation } from "./operation/view";
 import { Overview } from "./overview/view";
 import { Search } from "./search/view";
@@ -25,6 +28,9 @@ const viewOf = (path: readonly string[]): View => {
   if (first === "o" && second && third) return { title: third, shown: <Operation key={path.join("/")} service={second} name={third} /> };
   if (first === "search") return { title: "Search", shown: <Search /> };
   if (first === "where") return { title: "Where", shown: <Where /> };
+  if (first === "compare") return { title: "Compare", shown: <Compare /> };
+  if (first === "map") return { title: "Map", shown: <ServiceMap /> };
+  if (first === "coverage") return { title: "Coverage", shown: <Coverage /> };
   if (first === "live") return { title: "Live", shown: <Live /> };
   return {
     title: "Not found",

@@ -10,6 +10,7 @@ import { type Key, shownKeys, useKeys } from "./lib/keys";
 import { isDark, toggleTheme } from "./lib/theme";
 import { go } from "./lib/address";
 
+/** What the head says of the server; the view of coverage says the rest. */
 interface Status {
   readonly state: string;
   readonly store: { readonly spans: number; readonly behind_bytes: number; readonly error?: string; readonly lost_files: number };
@@ -18,7 +19,7 @@ interface Status {
   readonly spans_per_s?: number;
 }
 
-const VIEWS: readonly [string, string][] = [["", "Overview"], ["search", "Search"], ["live", "Live"]];
+const VIEWS: readonly [string, string][] = [["", "Overview"], ["search", "Search"], ["map", "Map"], ["live", "Live"], ["compare", "Compare"], ["coverage", "Coverage"]];
 
 const trouble = (status: Status): string[] => {
   const lost = status.capture?.lost ?? 0;

@@ -2,7 +2,10 @@
 // Columns of a trace: links, own time, critical path, rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ApiSpan, makeTrace, nameOf, type Trace } from "../src/trace/model";
+import { type ApiSpan, makeTrace, nameOf, type Trace, wakerText } from "../src/trace/model";
+import { at, lanesOf, wakesOf } from "../src/trace/lanes";
+import { ownSplit } from "../src/trace/own";
+import { PARTS } from "../src/parts/list";
 import { makeRows, reveal, type Shape } from "../src/trace/rows";
 
 const BEGIN = 1790000000000000000n;
@@ -22,6 +25,29 @@ const shown = (t: Trace, shape: Partial<Shape> = {}): string[] =>
 test("own time is what no child covers", () => {
   const t = traceOf(span(1, 0, 0, 100), span(2, 1, 10, 40), span(3, 1, 30, 60), span(4, 1, 90, 150));
   assert.deepEqual([...t.ownNs], [40, 30, 30, 60]);
+});
+
+test("the wait for another service is the time of that", () => {
+  const t = traceOf(span(1, 0, 0, 100, { attributes: { "fathom.time.user_ns": 5, "fathom.time.network_ns": 95 } }),
+    span(2, 1, 10, 90, { service: "thumbnailer", attributes: { "fathom.time.runnable_ns": 80 } }));
+  assert.deepEqual(PARTS.map((part, p) => [part.key, ownSplit(t, 0)[p]]).filter(([, ns]) => ns), [["user", 5], ["network", 15]]);
+});
+
+test("an edge that is not sure is marked, and said", () => {
+  const t = traceOf(span(1, 0, 0, 100), span(2, 1, 0, 50, { attributes: { "edge.probability": 0.6 } }), span(3, 1, 60, 70, { attributes: { "edge.probability": 1 } }));
+  assert.deepEqual([...t.unsure], [0, 1, 0]);
+  assert.equal(t.notes.filter((note) => note.includes("of 1 of 3 spans it is not sure")).length, 1);
+});
+
+test("threads have lanes, with who woke whom", () => {
+  const wait = { name: "lock", attributes: { "fathom.kind": "wait", "thread.id": 7, waker: "worker/8", "fathom.time.lock_ns": 15, "fathom.time.runnable_ns": 5 } };
+  const t = traceOf(span(1, 0, 0, 100, { attributes: { "thread.id": 7, "thread.name": "main" } }), span(2, 1, 10, 30, wait),
+    span(3, 1, 5, 28, { attributes: { "thread.id": 8 } }), span(4, 1, 40, 50, { attributes: { "thread.id": 7 } }), span(5, 1, 60, 70));
+  const lanes = lanesOf(t);
+  assert.deepEqual(lanes.map((lane) => [t.threads[lane.thread].tid, lane.spans, lane.depths, lane.waits]), [[7, [0, 3], [0, 1], [1]], [8, [2], [0], []]]);
+  assert.equal(t.threads[0].name, "main");
+  assert.deepEqual(wakesOf(t, lanes), [{ from: 1, to: 0, atNs: 25, wait: 1 }]);
+  assert.deepEqual([at(t, lanes[0], 45, false), at(t, lanes[0], 45, true), at(t, lanes[0], 20, true)], [3, -1, 1]);
 });
 
 test("the critical path covers the root once, from its end backwards", () => {
@@ -49,11 +75,12 @@ test("many like siblings are one row, and open", () => {
 });
 
 test("kernel spans are rows only where they are asked for", () => {
-  const wait = span(2, 1, 10, 20, { name: "lock", attributes: { "fathom.kind": "wait", syscall: "futex", "fd.name": "/x" } });
+  const wait = span(2, 1, 10, 20, { name: "lock", attributes: { "fathom.kind": "wait", syscall: "futex", "fd.name": "/x", waker: "redis-server/4112" } });
   const t = traceOf(span(1, 0, 0, 100), wait);
   assert.deepEqual(shown(t), ["span 1"]);
   assert.deepEqual(shown(t, { kernel: new Set([0]) }), ["span 1", "-futex on /x"]);
   assert.deepEqual([...t.kernel], [0, 1]);
+  assert.deepEqual([wakerText(t, 0), wakerText(t, 1)], ["", "woken by redis-server 4112"]);
 });
 
 test("what find does not have is hidden, but not what lies above it", () => {

@@ -59,13 +59,14 @@ test("the worst change stands first", () => {
 });
 
 const node = (kind: Node["kind"], name: string, totalNs: number, children: readonly Node[] = []): Node =>
-  ({ kind, name, count: 1, total_ns: totalNs, detailed: 0, children });
+  ({ kind, name, count: 1, total_ns: totalNs, detailed: 0, width_ns: totalNs, children });
 
 test("boxes share the width of the box above, and a part is found", () => {
-  const root = node("span", "root", 100, [node("part", "lock", 60, [node("place", "futex", 30)]), node("span", "child", 80)]);
+  const root = node("span", "root", 140, [node("part", "lock", 60, [node("place", "futex", 30)]), node("span", "child", 80)]);
   const boxes = boxesOf(root, [], (n, above) => (n.kind === "part" ? n.name : above));
   assert.deepEqual(boxes.map((box) => [box.node.name, box.depth, +box.width.toFixed(3), box.part]),
     [["root", 0, 1, ""], ["lock", 1, 0.429, "lock"], ["futex", 2, 0.214, "lock"], ["child", 1, 0.571, ""]]);
   assert.deepEqual(findPath(root, "lock", "futex"), [0]);
   assert.deepEqual(findPath(root, "lock", ""), []);
+  assert.deepEqual(findPath(node("span", "a", 9, [node("part", "lock", 5), node("span", "b", 4, [node("part", "lock", 4)])]), "lock", "", "b"), [1]);
 });

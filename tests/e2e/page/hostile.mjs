@@ -27,10 +27,16 @@ const empty = async () => {
   await page.getByText("There is no such trace").waitFor();
   await page.goto("/no/such/view");
   await page.getByText("There is no such view").waitFor();
-  for (const address of ["/o/none/none", "/where?service=none&operation=none", "/search", "/search?q=service:none", "/live"]) {
+  for (const address of ["/o/none/none", "/where?service=none&operation=none", "/search", "/search?q=service:none", "/live", "/map", "/compare",
+    "/compare?service=none&operation=none"]) {
     await page.goto(address);
     await page.locator(".empty").waitFor();
   }
+  await page.goto("/coverage");
+  await page.getByText("Nobody sent a span yet").waitFor();
+  checks.equal("empty: nothing was lost", await page.getByText("Nothing was lost since the start").isVisible(), true);
+  await page.goto("/compare?a=1&b=2");
+  await page.getByText("no span has this trace id").waitFor();
 };
 
 const hostile = async (traces) => {
@@ -74,6 +80,48 @@ const story = async () => {
   await page.locator(".differences li a").first().click();
   await page.locator('.icicle .box[data-part="lock"]').first().waitFor();
   checks.equal("story: where has the place", (await page.locator(".icicle").innerText()).includes("futex on /srv/basket.db"), true);
+};
+
+/** The shares of the boxes right below the topmost one, in percent. */
+const sharesBelow = async (tree) => tree.locator('.box[aria-level="2"]').evaluateAll((list) => list.map((box) => parseFloat(box.style.width)));
+
+/** A client waits for a server, which waits for a CPU: the time is the server's, in each view. */
+const chain = async () => {
+  const [slow, fast] = (await act("chain")).split(" ");
+  await page.goto("/o/front/GET%20%2Fimage?last=5m");
+  await page.locator(".sentence").waitFor();
+  checks.equal("chain: the sentence names the deepest cause", /waiting for a CPU in decode of thumbnailer/.test(await textOf(page, ".sentence")), true);
+  console.log(`# ${await textOf(page, ".sentence")}`);
+  checks.equal("chain: the time of the whole request, with the service that it called",
+    /waiting for a CPU .* user code .* network/.test(await textOf(page, ".charts .chart-title:has-text('services that it called')")), true);
+  await page.getByRole("link", { name: "Both side by side" }).click();
+  await page.locator(".trees .icicle").nth(1).waitFor();
+  checks.equal("compare: the first difference", await textOf(page, ".compared tbody td"), "waiting for a CPU kind of time");
+  const shares = await sharesBelow(page.locator(".trees .tree").first());
+  checks.equal("compare: what lies below a box has all of its width", [shares.length > 1, Math.round(shares.reduce((sum, share) => sum + share, 0))], [true, 100]);
+  checks.equal("compare: axe-core finds nothing", await accessibility(packages, page), []);
+  await page.goto(`/compare?a=${slow}`);
+  await page.locator(".traces a").first().click();
+  await page.waitForURL(/b=/);
+  await page.goto(`/compare?a=${slow}&b=${fast}`);
+  await page.locator(".sentence").waitFor();
+  checks.equal("compare: two traces", /\(92\.0 ms against 12\.0 ms\); 100 % of it is waiting for a CPU in decode/.test((await textOf(page, ".sentence")).replace(/\u00a0/g, " ")), true);
+  await page.keyboard.press("x");
+  await page.locator(".sentence", { hasText: "no longer than" }).waitFor();
+  checks.equal("compare: a key swaps the sides", new URL(page.url()).searchParams.get("a"), fast);
+};
+
+const map = async () => {
+  await page.goto("/map?last=5m");
+  await page.locator(".calls tbody tr", { hasText: "front" }).waitFor();
+  checks.equal("map: the row of a call", (await textOf(page, ".calls tbody tr:has-text('front')")).startsWith("front thumbnailer"), true);
+  checks.equal("map: what is not sure is dashed", await page.locator("path.call.unsure").count(), 1);
+  checks.equal("map: axe-core finds nothing", await accessibility(packages, page), []);
+  await page.locator(".map-drawing a", { hasText: "thumbnailer" }).click();
+  await page.waitForURL(/focus=thumbnailer/);
+  checks.equal("map: a click shows a service and its neighbours", await page.locator(".service-box").count(), 2);
+  await page.keyboard.press("Escape");
+  await page.waitForURL((url) => !url.searchParams.has("focus"));
 };
 
 const large = async (id) => {
@@ -122,6 +170,8 @@ try {
   const traces = JSON.parse(await act("send"));
   await hostile(traces);
   await story();
+  await chain();
+  await map();
   await large(traces.large);
   await live();
   checks.equal("no error in the console, no request that fails, none to another host", trouble.filter((text) => !text.includes("404")), []);

@@ -69,6 +69,20 @@ def story():
             {"fathom.kind": "wait", "syscall": "futex", "fd.name": "/srv/basket.db"}))
 
 
+def chain():
+    """Requests of a client whose server waits for a CPU in half of them: spans by their service."""
+    ms, client, server = 10**6, [], []
+    for i in range(120):
+        took = (92 if i >= 60 else 12) * ms
+        trace, begin = 3000 + i, i * 10**7
+        client.append(span(trace, 1, "GET /image", begin=begin, took=took, kind=3, attributes=numbers(
+            {"fathom.time.user_ns": ms, "fathom.time.network_ns": took - ms}) + [
+                {"key": "edge.probability", "value": {"doubleValue": 0.5}}]))
+        server.append(span(trace, 2, "decode", parent=1, begin=begin + ms, took=took - 2 * ms, attributes=numbers(
+            {"fathom.time.user_ns": 8 * ms, "fathom.time.runnable_ns": took - 10 * ms})))
+    return {"front": client, "thumbnailer": server}
+
+
 class Site:
     """The server, and what the browser's script has it do."""
 
@@ -106,6 +120,13 @@ class Site:
         self.post("baskets", list(story()))
         self.server.wait("it is stored", lambda: self.server.trace(f"{1119:032x}"))
         return "sent"
+
+    def chain(self):
+        """Sends them, and tells the ids of a slow trace and of a fast one."""
+        for service, spans in chain().items():
+            self.post(service, spans)
+        self.server.wait("they are stored", lambda: len(self.server.trace(f"{3119:032x}")) == 2)
+        return f"{3119:032x} {3000:032x}"
 
     def token(self):
         """Another server, which asks for a token."""

@@ -66,6 +66,9 @@ const where = async () => {
   await page.locator(".icicle .box").first().waitFor();
   checks.equal("where: kinds of time have boxes", await page.locator(".icicle .box[data-part]").count() > 0, true);
   checks.equal("where: the longest places are listed", await page.locator(".longest tbody tr").count() > 0, true);
+  const widths = await page.locator('.icicle .box[aria-level="2"]').evaluateAll((list) => list.map((box) => parseFloat(box.style.width)));
+  const all = widths.reduce((sum, width) => sum + width, 0);
+  checks.equal("where: the boxes below have the width of the one above", all > 97 && all < 100.5, true);
   await checkAccess("where");
 };
 
@@ -106,6 +109,53 @@ const trace = async ({ operation: name }) => {
   checks.equal("trace: sums by kind of time", await page.locator(".statistics tbody tr").count() > 0, true);
 };
 
+const threads = async () => {
+  await page.getByRole("button", { name: "Threads" }).click();
+  await page.locator(".lane-names li").first().waitFor();
+  const spans = (await api(`/api/v1/traces/${new URL(page.url()).pathname.split("/").at(-1)}`)).spans;
+  const shown = spans.filter((s) => ["context", "wait", undefined].includes(s.attributes["fathom.kind"]));
+  const tids = new Set(shown.map((s) => s.attributes["fathom.tid"] ?? s.attributes["thread.id"]).filter(Boolean));
+  checks.equal("threads: each that is known has a lane", await page.locator(".lane-names li").count(), tids.size);
+  await checkAccess("threads");
+};
+
+/** A wait says what ended it. */
+const wakers = async () => {
+  const { traces } = await api(`/api/v1/search?${new URLSearchParams({ service, from: "3600s", sort: "duration", limit: 20 })}`);
+  for (const { trace_id: id } of traces) {
+    const { spans } = await api(`/api/v1/traces/${id}`);
+    const woken = spans.find((s) => s.attributes["waker.tid"]);
+    if (!woken) continue;
+    await page.goto(`/t/${id}?span=${woken.span_id}`);
+    await page.locator(".details .facts").getByText("Woken by").waitFor();
+    checks.equal("trace: a wait says what ended it", (await page.locator(".row.selected .waker").innerText()), `woken by ${woken.attributes.waker.replace(/\/(\d+)$/, " $1")}`);
+    return;
+  }
+  checks.equal("trace: no wait says what ended it", traces.length, "a wait that does");
+};
+
+const compare = async ({ operation: name }) => {
+  const { traces } = await api(`/api/v1/search?${new URLSearchParams({ service, operation: name, from: "3600s", sort: "duration", limit: 1 })}`);
+  await page.goto(`/t/${traces[0].trace_id}`);
+  await page.locator(".tools").getByRole("link", { name: "Compare" }).click();
+  await page.locator(".traces a").first().click();
+  await page.locator(".trees .icicle").nth(1).waitFor();
+  const { a, b } = Object.fromEntries(new URL(page.url()).searchParams);
+  const answer = await api(`/api/v1/compare?${new URLSearchParams({ trace: a, base_trace: b })}`);
+  checks.equal("compare: the durations", (await page.locator(".facts dd").allInnerTexts()).map((text) => text.split(", ")[1]),
+    [shownDuration(answer.a.mean_ns), shownDuration(answer.b.mean_ns)]);
+  await checkAccess("compare");
+};
+
+const coverage = async () => {
+  await page.goto("/coverage");
+  await page.getByText("What fathom itself takes").waitFor();
+  const { processes, capture } = await api("/api/v1/status");
+  checks.equal("coverage: every process of fathom has a row", await page.locator("section.coverage table").last().locator("tbody tr").count(), processes.length);
+  checks.equal("coverage: what was lost is said", await page.getByText("Nothing was lost since the start").count(), capture.lost ? 0 : 1);
+  await checkAccess("coverage");
+};
+
 const search = async () => {
   await page.goto("/search?last=1h");
   await page.locator("table.found tbody tr").first().waitFor();
@@ -127,6 +177,10 @@ try {
   await operation(busiest);
   await where();
   await trace(busiest);
+  await threads();
+  await wakers();
+  await compare(busiest);
+  await coverage();
   await search();
   await page.locator("main").click({ position: { x: 2, y: 2 } });
   await page.keyboard.press("?");

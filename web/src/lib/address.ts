@@ -65,8 +65,9 @@ export const followLinks = (): void => {
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    if (link.origin !== location.origin || link.target || link.pathname.startsWith("/api/")) return;
+    const to = new URL(link.getAttribute("href") ?? "", location.href); // links in drawings have no members of their own
+    if (to.origin !== location.origin || link.hasAttribute("target") || to.pathname.startsWith("/api/")) return;
     event.preventDefault();
-    go(link.pathname + link.search);
+    go(to.pathname + to.search);
   });
 };

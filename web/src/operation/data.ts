@@ -108,16 +108,18 @@ export const slowest = (heat: Heat): Selection => {
   };
 };
 
-interface DifferenceSide {
+export interface DifferenceSide {
   readonly count: number;
   readonly total_ns: number;
   readonly mean_ns: number; // what a request has of it; of an attribute, how long those take that have it
+  readonly bins: readonly (readonly [number, number])[]; // end of a bin, which begins at half of it, and requests in it
 }
 
 export interface Difference {
-  readonly kind: "part" | "place" | "call" | "attribute";
+  readonly kind: "part" | "own" | "place" | "call" | "attribute";
   readonly key: string;
   readonly value: string;
+  readonly service?: string; // of "own": time of spans of an operation, whose key is the part
   readonly explains_ns: number;
   readonly a: DifferenceSide;
   readonly b: DifferenceSide;
@@ -139,7 +141,7 @@ export interface CompareAnswer {
 
 /** How many spans of a side a difference refers to. */
 export const baseOf = (side: Side, kind: Difference["kind"]): number =>
-  kind === "part" ? side.measured : kind === "place" ? side.detailed : side.spans;
+  kind === "part" || kind === "own" ? side.measured : kind === "place" ? side.detailed : side.spans;
 
 /** A duration as the API takes it: microseconds, to the nanosecond. */
 export const toDuration = (ns: number): string => `${(Math.floor(ns) / 1000).toFixed(3)}us`;

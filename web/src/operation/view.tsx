@@ -7,12 +7,14 @@ import { clock, count, duration, many, percent, rate, short } from "../lib/forma
 import { useKeys } from "../lib/keys";
 import { RangePicker, rangeOf } from "../lib/range";
 import { Empty, Shown } from "../lib/states";
-import { Legend, SplitBar } from "../parts/bar";
+import { Legend, SplitBar, splitText } from "../parts/bar";
 import { splitTotal } from "../parts/list";
 import type { SearchAnswer } from "../search/data";
+import { hasOthers, partsIn, type WhereAnswer } from "../where/tree";
 import { type CompareAnswer, type Heat, type HeatAnswer, parseSelection, readHeat, type Selection, selectionText, slowest, toDuration, toNs } from "./data";
-import { Differences, type Target } from "./differences";
+import { Differences } from "./differences";
 import { HeatMap } from "./heat";
+import type { Target } from "./tell";
 
 const durationWord = (ns: number): string | undefined => (ns > 0 ? toDuration(ns) : undefined);
 
@@ -58,6 +60,14 @@ const whatIsSelected = (s: Selection): string => {
   return s.isDrawn ? `Requests ${length}, ${clock(s.fromMs)} to ${clock(s.toMs)}` : `The slowest ${percent(s.share ?? 0)}: ${length}`;
 };
 
+/** The selection beside the others: those that are shorter, or all of the time where it is a box within. */
+const addressOfCompare = (target: Target, heat: Heat, s: Selection): string =>
+  addressOf(["compare"], {
+    service: target.service, operation: target.name, kind: target.kind, from: toNs(s.fromMs), to: toNs(s.toMs),
+    least: durationWord(s.leastNs), most: durationWord(s.mostNs), base_from: toNs(heat.fromMs), base_to: toNs(heat.toMs),
+    base_most: s.mostNs ? undefined : durationWord(s.leastNs),
+  });
+
 const Panel = ({ target, heat, selection }: { readonly target: Target; readonly heat: Heat; readonly selection: Selection }) => {
   const key = `compare ${keyOf(target, selection)}`;
   const answer = useAnswer((abort) => compare(target, heat, selection, abort), key, selection.isDrawn ? 0 : 20000);
@@ -70,6 +80,7 @@ const Panel = ({ target, heat, selection }: { readonly target: Target; readonly 
       <Shown answer={answer} what="Comparing">
         {(found) => <Differences target={target} answer={found} selection={selection} />}
       </Shown>
+      <p><a class="button" href={addressOfCompare(target, heat, selection)}>Both side by side</a></p>
       <Traces target={target} selection={selection} />
     </section>
   );
@@ -86,6 +97,26 @@ const Facts = ({ heat, lengthMs }: { readonly heat: Heat; readonly lengthMs: num
   </dl>
 );
 
+/** The same of the whole request: time of the services that it called stands where it was spent. */
+const Whole = ({ target, heat, isLive }: { readonly target: Target; readonly heat: Heat; readonly isLive: boolean }) => {
+  const load = (abort: AbortSignal) => ask<WhereAnswer>(query("where", {
+    service: target.service, operation: target.name, kind: target.kind || undefined, from: toNs(heat.fromMs), to: toNs(heat.toMs), limit: 200,
+  }), abort);
+  const { last, from, to } = Object.fromEntries(place.value.query);
+  const answer = useAnswer(load, `whole ${JSON.stringify([target, last, from, to])}`, isLive ? 20000 : 0);
+  const root = answer.value?.roots[0];
+  if (!root || !hasOthers(root)) return null;
+  const spans = answer.value?.spans || 1;
+  const split = partsIn(root).map((ns) => ns / spans);
+  return (
+    <>
+      <p class="chart-title">The same with the services that it called <span class="faint">of {many(spans, "request")}: {splitText(split, 3)}</span></p>
+      <SplitBar split={split} label="mean of whole requests" />
+      <Legend splits={[split]} />
+    </>
+  );
+};
+
 const Charts = ({ target, heat }: { readonly target: Target; readonly heat: Heat }) => {
   const drawn = parseSelection(place.value.query.get("sel"));
   const selection = useMemo(() => drawn ?? slowest(heat), [heat, place.value.query.get("sel")]);
@@ -101,6 +132,7 @@ const Charts = ({ target, heat }: { readonly target: Target; readonly heat: Heat
         {splitTotal(mean) > 0
           ? <><SplitBar split={mean} label="mean of all requests" /><Legend splits={[mean]} /></>
           : <p class="faint">No request has a time split: its program was not recorded on a host with fathom up.</p>}
+        <Whole target={target} heat={heat} isLive={!place.value.query.has("from")} />
       </div>
       <Panel target={target} heat={heat} selection={selection} />
     </div>

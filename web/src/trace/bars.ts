@@ -135,6 +135,13 @@ export const drawSpan = (context: CanvasRenderingContext2D, t: Trace, span: numb
       rect(context, frame, t.begin[span], t.end[span], bar, BAR_HEIGHT);
     } else drawByShare(context, t, span, frame, bar, look);
   }
+  if (t.unsure[span]) {
+    context.strokeStyle = look.text;
+    context.lineWidth = 1;
+    context.setLineDash([4, 3]);
+    context.strokeRect(Math.max(-4, x(frame, t.begin[span])) + 0.5, bar + 0.5, Math.min(frame.width + 8, Math.max(2, width)) - 1, BAR_HEIGHT - 1);
+    context.setLineDash([]);
+  }
   if (t.error[span]) {
     context.strokeStyle = look.bad;
     context.lineWidth = 2;

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { addressOf } from "../lib/address";
 import { count, duration, moment, percent, short } from "../lib/format";
 import { SplitBar } from "../parts/bar";
-import { PARTS, splitTotal } from "../parts/list";
+import { PARTS, partNumber, splitTotal } from "../parts/list";
 import { KERNEL_KINDS, KINDS, nameOf, serviceOf, splitOf, type Trace } from "./model";
 import { kernelCount } from "./rows";
 import type { Session } from "./session";
@@ -119,7 +119,37 @@ interface Props {
   readonly showKernel: (span: number) => void;
 }
 
-const EVIDENCE = "given by the application: the span names its parent";
+/** What ended a wait, and how long the thread then waited for a CPU. A thread is a link to its spans. */
+const Waker = ({ trace, span, detail }: { readonly trace: Trace; readonly span: number; readonly detail: Detail | undefined }) => {
+  const name = <bdi>{short(trace.texts[trace.waker[span]], 60)}</bdi>;
+  const tid = detail?.span.attributes["waker.tid"];
+  const lateNs = splitOf(trace, span)[partNumber("runnable")];
+  const around = (ns: number) => String(BigInt(trace.beginUnixNs) + BigInt(Math.round(ns)));
+  return (
+    <>
+      {typeof tid === "number"
+        ? <a href={addressOf(["search"], { q: `thread.id=${tid}`, from: around(trace.begin[span] - 60e9), to: around(trace.end[span] + 60e9) })}>{name}</a> : name}
+      {lateNs > 0 && <span class="faint">, {duration(lateNs)} before it had a CPU</span>}
+    </>
+  );
+};
+
+/** By what it is known that a span belongs to its parent: `edge.evidence` of those that fathom made of requests. */
+const EVIDENCE: Readonly<Record<string, string>> = {
+  given: "given by the application: the span names its parent", bytes: "both ends of a connection have the same bytes",
+  goroutine: "the goroutine that read the request, or one that it made", context: "the task that the runtime published",
+  thread: "its thread did one thing at a time", wake: "the work was handed over by a wake-up", connect: "the request made the connection",
+  sequence: "the only request that could make this call then", order: "the order of the requests that could make this call",
+  timing: "the request with the last input: nothing else says it",
+};
+
+const evidenceText = (attributes: Readonly<Record<string, unknown>> | undefined): string => {
+  const kind = attributes?.["edge.evidence"];
+  const text = EVIDENCE[typeof kind === "string" ? kind : "given"] ?? String(kind);
+  const sure = Number(attributes?.["edge.probability"] ?? 1);
+  const candidates = Number(attributes?.["edge.candidates"] ?? 1);
+  return `${text}${sure < 0.995 ? `, ${percent(sure)} sure` : ""}${candidates > 1 ? `, one of ${count(candidates)} that were open` : ""}`;
+};
 
 export const Details = ({ session, trace, span, select, showKernel }: Props) => {
   const [detail, setDetail] = useState<{ span: number; detail: Detail } | undefined>();
@@ -148,8 +178,9 @@ export const Details = ({ session, trace, span, select, showKernel }: Props) => 
         <div><dt>Own time</dt><dd title="in which no child ran">{duration(trace.ownNs[span])}</dd></div>
         <div><dt>Begins</dt><dd>{duration(trace.begin[span])} after the trace, {moment(Number(trace.beginUnixNs) / 1e6 + trace.begin[span] / 1e6)}</dd></div>
         <div><dt>Span</dt><dd><code>{trace.ids[span]}</code></dd></div>
+        {trace.waker[span] > 0 && <div><dt>Woken by</dt><dd><Waker trace={trace} span={span} detail={detail?.span === span ? detail.detail : undefined} /></dd></div>}
         {parent >= 0 && (
-          <div><dt>Parent</dt><dd><button class="link" onClick={() => select(parent)}><bdi>{short(nameOf(trace, parent), 60)}</bdi></button> <span class="faint">{isKernel ? "same thread" : EVIDENCE}</span></dd></div>
+          <div><dt>Parent</dt><dd><button class="link" onClick={() => select(parent)}><bdi>{short(nameOf(trace, parent), 60)}</bdi></button> <span class="faint">{isKernel ? "same thread" : <bdi>{evidenceText(detail?.span === span ? detail.detail.span.attributes : undefined)}</bdi>}</span></dd></div>
         )}
       </dl>
       <SplitTable trace={trace} span={span} />

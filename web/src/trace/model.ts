@@ -28,6 +28,12 @@ export interface ApiTrace {
   readonly scopes: readonly { readonly name: string; readonly version: string }[];
 }
 
+export interface Thread {
+  readonly tid: number;
+  readonly name: string; // "": not known
+  readonly service: string;
+}
+
 export const KERNEL_KINDS = ["", "wait", "syscall", "fault", "io_uring", "block"] as const;
 
 export interface Trace {
@@ -46,10 +52,14 @@ export interface Trace {
   readonly name: Uint32Array; // of `texts`
   readonly service: Uint32Array;
   readonly place: Uint32Array; // of a kernel span: where it waits; of `texts`
+  readonly waker: Uint32Array; // of a wait: what ended it, such as "redis-server 4112"; of `texts`, 0: not known
+  readonly thread: Int32Array; // of `threads`; -1: not known
+  readonly threads: readonly Thread[];
   readonly kind: Uint8Array; // of KINDS
   readonly kernel: Uint8Array; // of KERNEL_KINDS; 0: it is no kernel span
   readonly error: Uint8Array;
   readonly orphan: Uint8Array; // its parent is not there
+  readonly unsure: Uint8Array; // that its parent is the one that it has
   readonly measured: Uint8Array; // it has a split
   readonly split: Float64Array; // of each span, PARTS.length values
   readonly ownNs: Float64Array; // the time in which no child ran
@@ -61,6 +71,8 @@ export interface Trace {
 export const KINDS = ["unspecified", "internal", "server", "client", "producer", "consumer"] as const;
 
 const W = PARTS.length;
+
+export const SURE = 0.9; // edges that are less probable are dashed
 
 class Texts {
   readonly list: string[] = [""];
@@ -88,6 +100,27 @@ const placeOf = (span: ApiSpan): string => {
   const call = text(span.attributes.syscall) || text(span.attributes["cause.reason"]) || span.name;
   const file = text(span.attributes["fd.name"]);
   return file ? `${call} on ${file}` : call;
+};
+
+/** "redis-server 4112", "timer". */
+const wakerOf = (span: ApiSpan): string => text(span.attributes.waker).replace(/\/(\d+)$/, " $1");
+
+/** The threads of spans, each with its number; a thread is one of a process, whose resource spans share. */
+const threadsOf = (spans: readonly ApiSpan[]): { thread: Int32Array; threads: Thread[] } => {
+  const thread = new Int32Array(spans.length).fill(-1);
+  const threads: Thread[] = [];
+  const numbers = new Map<string, number>();
+  spans.forEach((span, i) => {
+    const tid = Number(span.attributes["fathom.tid"] ?? span.attributes["thread.id"] ?? 0);
+    if (!(tid > 0)) return;
+    const key = `${span.resource} ${tid}`;
+    const number = numbers.get(key) ?? threads.push({ tid, name: "", service: span.service }) - 1;
+    numbers.set(key, number);
+    thread[i] = number;
+    const name = text(span.attributes["thread.name"]);
+    if (name && !threads[number].name) threads[number] = { ...threads[number], name };
+  });
+  return { thread, threads };
 };
 
 /** Links children to parents; circles and spans without a parent that is there become roots. */
@@ -193,11 +226,12 @@ export const criticalPath = (t: Pick<Trace, "first" | "next" | "begin" | "end" |
 
 const notesOf = (spans: readonly ApiSpan[], t: Trace): string[] => {
   const notes: string[] = [];
-  let application = 0, orphans = 0, unmeasured = 0, dropped = 0, contexts = 0, unknownNs = 0, totalNs = 0;
+  let application = 0, orphans = 0, unsure = 0, unmeasured = 0, dropped = 0, contexts = 0, unknownNs = 0, totalNs = 0;
   for (let i = 0; i < t.count; i++) {
     if (t.kernel[i]) continue;
     application++;
     orphans += t.orphan[i];
+    unsure += t.unsure[i];
     unmeasured += t.measured[i] ? 0 : 1;
     dropped += Number(spans[i].dropped ?? 0);
     contexts += spans[i].attributes["fathom.kind"] === "context" ? 1 : 0;
@@ -208,6 +242,7 @@ const notesOf = (spans: readonly ApiSpan[], t: Trace): string[] => {
   }
   const of = (n: number) => `${n} of ${application} spans`;
   if (orphans) notes.push(`${of(orphans)} name a parent that is not here: it was not sent, or is still running`);
+  if (unsure) notes.push(`of ${of(unsure)} it is not sure which request made them: their bars are dashed, and the details say why`);
   if (contexts) notes.push(`${of(contexts)} are known by the context that their program published: the spans themselves were not sent`);
   if (unmeasured === application) notes.push("no span has a time split: their programs were not recorded on a host with fathom up");
   else if (unmeasured) notes.push(`${of(unmeasured)} have no time split: their programs were not recorded, or publish no context`);
@@ -226,8 +261,8 @@ export const makeTrace = (answer: ApiTrace): Trace => {
   const t = {
     parent: new Int32Array(n).fill(-1), first: new Int32Array(n).fill(-1), next: new Int32Array(n).fill(-1),
     begin: new Float64Array(n), end: new Float64Array(n),
-    name: new Uint32Array(n), service: new Uint32Array(n), place: new Uint32Array(n),
-    kind: new Uint8Array(n), kernel: new Uint8Array(n), error: new Uint8Array(n), orphan: new Uint8Array(n),
+    name: new Uint32Array(n), service: new Uint32Array(n), place: new Uint32Array(n), waker: new Uint32Array(n),
+    kind: new Uint8Array(n), kernel: new Uint8Array(n), error: new Uint8Array(n), orphan: new Uint8Array(n), unsure: new Uint8Array(n),
     measured: new Uint8Array(n), split: new Float64Array(n * W), ownNs: new Float64Array(n),
   };
   const events: number[] = [];
@@ -241,7 +276,9 @@ export const makeTrace = (answer: ApiTrace): Trace => {
     t.kind[i] = Math.max(0, KINDS.indexOf(span.kind as never));
     t.kernel[i] = kernelKind(span);
     t.error[i] = span.status === "error" ? 1 : 0;
+    t.unsure[i] = Number(span.attributes["edge.probability"] ?? 1) < SURE ? 1 : 0;
     if (t.kernel[i]) t.place[i] = texts.number(placeOf(span));
+    if (t.kernel[i]) t.waker[i] = texts.number(wakerOf(span));
     PARTS.forEach((part, p) => {
       const ns = span.attributes[`fathom.time.${part.key}_ns`];
       if (ns === undefined) return;
@@ -256,7 +293,7 @@ export const makeTrace = (answer: ApiTrace): Trace => {
   for (let i = 0; i < n; i++) t.ownNs[i] = ownTime(t, i);
   const main = roots.filter((i) => !t.kernel[i]).sort((a, b) => t.end[b] - t.begin[b] - (t.end[a] - t.begin[a]))[0];
   const trace: Trace = {
-    ...t, id: answer.trace_id, beginUnixNs: String(origin), durationNs, count: n, texts: texts.list,
+    ...t, ...threadsOf(spans), id: answer.trace_id, beginUnixNs: String(origin), durationNs, count: n, texts: texts.list,
     ids: spans.map((span) => span.span_id), roots: Int32Array.from(roots), events: Float64Array.from(events),
     critical: Float64Array.from(main === undefined ? [] : criticalPath(t, main)), notes: [],
   };
@@ -264,6 +301,7 @@ export const makeTrace = (answer: ApiTrace): Trace => {
 };
 
 export const nameOf = (t: Trace, span: number): string => t.texts[t.kernel[span] ? t.place[span] : t.name[span]];
+export const wakerText = (t: Trace, span: number): string => (t.waker[span] ? `woken by ${t.texts[t.waker[span]]}` : "");
 export const serviceOf = (t: Trace, span: number): string => t.texts[t.service[span]];
 export const splitOf = (t: Trace, span: number): Float64Array => t.split.subarray(span * W, span * W + W);
 

@@ -3,7 +3,8 @@
 import { useState } from "preact/hooks";
 import { count, duration, percent, short } from "../lib/format";
 import { PARTS } from "../parts/list";
-import { nameOf, serviceOf, splitOf, type Trace } from "./model";
+import { nameOf, serviceOf, type Trace } from "./model";
+import { ownSplit } from "./own";
 
 interface Sum {
   readonly name: string;
@@ -35,19 +36,12 @@ const sumSpans = (t: Trace, by: By): Sum[] => {
   return [...sums.values()];
 };
 
-/** Each span's split without that of its children of the same program, so that no time counts twice. */
+/** Each span's own time, so that no time counts twice. */
 const sumParts = (t: Trace): Sum[] => {
   const sums = PARTS.map((part): Sum => ({ name: part.name, service: "", first: -1, count: 0, totalNs: 0, ownNs: 0 }));
   for (let i = 0; i < t.count; i++) {
     if (t.kernel[i] || !t.measured[i]) continue;
-    const own = Float64Array.from(splitOf(t, i));
-    for (let c = t.first[i]; c >= 0; c = t.next[c]) {
-      if (t.kernel[c] || !t.measured[c] || t.service[c] !== t.service[i]) continue;
-      splitOf(t, c).forEach((ns, p) => {
-        own[p] = Math.max(0, own[p] - ns);
-      });
-    }
-    own.forEach((ns, p) => {
+    ownSplit(t, i).forEach((ns, p) => {
       if (!ns) return;
       sums[p].count++;
       sums[p].ownNs += ns;

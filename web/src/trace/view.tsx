@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // One trace: waterfall, details, sums; what is missing stands on top.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { place, setQuery } from "../lib/address";
+import { addressOf, place, setQuery } from "../lib/address";
 import { count, duration, many, moment, percent, short, unbroken } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { Empty, Failed, Loading } from "../lib/states";
 import { Legend } from "../parts/bar";
 import { largestPart, PART_COUNT, PARTS, splitTotal } from "../parts/list";
 import { Details } from "./details";
-import { nameOf, serviceOf, splitOf, type Trace } from "./model";
+import { nameOf, serviceOf, type Trace } from "./model";
+import { ownSplit } from "./own";
 import { makeRows, reveal, type Row, type Shape } from "./rows";
 import { Session } from "./session";
 import { Statistics } from "./statistics";
+import { Threads } from "./threads";
 import { moved, type TimeView, Waterfall, zoomed } from "./waterfall";
 
 const NO_SHAPE: Shape = { closed: new Set(), kernel: new Set(), unfolded: new Set(), found: undefined, leastNs: 0 };
@@ -46,10 +48,10 @@ const sentence = (trace: Trace): string => {
   }
   const first = [...times.values()].sort((a, b) => b.ns - a.ns)[0];
   if (!first || times.size < 2) return "";
-  const split = splitOf(trace, first.span);
+  const split = ownSplit(trace, first.span);
   const part = trace.measured[first.span] ? largestPart(split) : -1;
   const text = `${percent(first.ns / all)} of the critical path is ${short(nameOf(trace, first.span), 80)} of ${short(serviceOf(trace, first.span), 60)}`;
-  return part < 0 ? `${text}.` : `${text}; ${percent(split[part] / splitTotal(split))} of its time is ${PARTS[part].name}.`;
+  return part < 0 ? `${text}.` : `${text}; ${percent(split[part] / splitTotal(split))} of its own time is ${PARTS[part].name}.`;
 };
 
 const Head = ({ trace }: { readonly trace: Trace }) => {
@@ -184,7 +186,7 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
       <Head trace={trace} />
       <div class="tools">
         <div class="tabs" role="group" aria-label="Show">
-          {[["spans", "Spans"], ["sums", "Sums"]].map(([key, name]) =>
+          {[["spans", "Spans"], ["threads", "Threads"], ["sums", "Sums"]].map(([key, name]) =>
             <button key={key} aria-pressed={tab === key} onClick={() => setQuery({ tab: key === "spans" ? null : key })}>{name}</button>)}
         </div>
         <input type="search" placeholder="Find in names and attributes" aria-label="Find" value={words} onInput={(event) => setQuery({ find: event.currentTarget.value })}
@@ -193,11 +195,13 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
         {words && <label><input type="checkbox" checked={hides} onChange={() => setQuery({ hide: hides ? null : "1" })} /> hide others</label>}
         <label title="Hides spans that are shorter than 1 % of the trace"><input type="checkbox" checked={matters} onChange={() => setQuery({ matters: matters ? null : "1" })} /> what matters</label>
         <label title="The chain of work that the end waited for"><input type="checkbox" checked={critical} onChange={() => setQuery({ path: critical ? "0" : null })} /> critical path</label>
+        <a class="button" href={addressOf(["compare"], { a: trace.id })}>Compare</a>
         {length < trace.durationNs && <button onClick={() => setView({ from: 0, to: trace.durationNs })}>whole trace</button>}
       </div>
       <div class="trace-body">
         {tab === "sums"
           ? <Statistics trace={trace} select={(span) => { setQuery({ tab: null }); selectSpan(span); }} />
+          : tab === "threads" ? <Threads trace={trace} view={view} selected={selected} setView={setView} select={selectSpan} />
           : <Waterfall trace={trace} rows={rows} view={view} selected={selected} found={found} critical={critical} setView={setView} select={select} toggle={toggle} showRow={at} />}
         <Details session={session} trace={trace} span={selected} select={selectSpan}
           showKernel={(span) => setShape({ ...shape, kernel: toggled(shape.kernel, span), closed: new Set([...shape.closed].filter((other) => other !== span)) })} />

@@ -6,7 +6,7 @@ import { count, duration, short } from "../lib/format";
 import { isDark, partColours, variable } from "../lib/theme";
 import { splitText } from "../parts/bar";
 import { drawCritical, drawEvents, drawRow, type Frame, type Look, makeHatch, ROW_HEIGHT } from "./bars";
-import { nameOf, serviceOf, splitOf, type Trace } from "./model";
+import { nameOf, serviceOf, splitOf, type Trace, wakerText } from "./model";
 import type { Row } from "./rows";
 
 export interface TimeView {
@@ -74,6 +74,7 @@ const Name = ({ trace, row, number, top, selected, faint, select, toggle }: Name
         ? <button class="twist" tabIndex={-1} aria-hidden="true" onClick={(event) => { event.stopPropagation(); toggle(row); }}>{row.isOpen ? "▾" : "▸"}</button>
         : <span class="twist" />}
       <span class="row-name"><bdi>{short((fold ? fold.name : nameOf(trace, span)) || "(no name)")}</bdi></span>
+      {!fold && trace.waker[span] > 0 && <span class="waker"><bdi>{short(wakerText(trace, span), 60)}</bdi></span>}
       {fold && <span class="times">×{count(fold.members.length)}</span>}
       {!isKernel && (trace.parent[span] < 0 || trace.service[trace.parent[span]] !== trace.service[span]) &&
         <span class="service"><bdi>{short(serviceOf(trace, span), 40)}</bdi></span>}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the time of many requests goes, as one tree: the width of a box is its time.
-import { useMemo, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { addressOf, place, setQuery } from "../lib/address";
 import { ask, query, useAnswer } from "../lib/api";
 import { count, duration, many, percent, short } from "../lib/format";
@@ -9,9 +9,8 @@ import { RangePicker, rangeOf } from "../lib/range";
 import { Empty, Shown } from "../lib/states";
 import { Legend } from "../parts/bar";
 import { PARTS, partNumber } from "../parts/list";
-import { type Box, boxesOf, DEPTH_SHOWN, findPath, growth, nodeAt, type Node, type WhereAnswer } from "./tree";
-
-const ROW = 26;
+import { Icicle, nameOf, partOf } from "./icicle";
+import { DEPTH_SHOWN, findPath, nodeAt, type Node, partsIn, type WhereAnswer } from "./tree";
 
 interface Question {
   readonly service: string;
@@ -23,77 +22,6 @@ interface Question {
 
 const load = (question: Question, least: string | undefined, most: string | undefined, abort: AbortSignal) =>
   ask<WhereAnswer>(query("where", { ...question, min_duration: least, max_duration: most }), abort);
-
-const partOf = (node: Node, above: string): string => (node.kind === "part" ? node.name : above);
-
-const nameOf = (node: Node): string => (node.kind === "span" ? node.name || "(no name)" : (PARTS[partNumber(node.name)]?.name ?? node.name));
-
-const boxText = (box: Box, whole: number, spans: number): string => {
-  const { node } = box;
-  const each = spans ? `, ${duration(node.total_ns / spans)} for each request` : "";
-  const grew = box.grewNs === undefined ? "" : `; ${duration(box.grewNs)} more for each than in the others`;
-  return `${nameOf(node)}: ${duration(node.total_ns)} (${percent(node.total_ns / whole)}), ${many(node.count, "time")}${each}${grew}`;
-};
-
-const colour = (box: Box, most: number): Record<string, string> => {
-  if (box.grewNs !== undefined) {
-    const strength = Math.min(1, Math.abs(box.grewNs) / (most || 1));
-    return { background: `color-mix(in oklab, var(${box.grewNs > 0 ? "--bad" : "--good"}) ${Math.round(strength * 75)}%, var(--raised))` };
-  }
-  return box.part ? { background: `var(--part-${box.part})` } : {};
-};
-
-interface IcicleProps {
-  readonly root: Node;
-  readonly path: readonly number[];
-  readonly normal: Node | undefined; // to which it is compared
-  readonly spans: number;
-  readonly normalSpans: number;
-}
-
-const Icicle = ({ root, path, normal, spans, normalSpans }: IcicleProps) => {
-  const [hover, setHover] = useState("");
-  const at = nodeAt(root, path);
-  const boxes = useMemo(() => boxesOf(root, path, partOf), [root, path.join()]);
-  const grown = normal ? growth(boxes, root, normal, spans, normalSpans) : boxes;
-  const most = Math.max(...grown.filter((box) => box.depth > 0).map((box) => Math.abs(box.grewNs ?? 0)), 1);
-  const open = (to: readonly number[]) => setQuery({ node: to.join(".") }, false);
-  useKeys([{ keys: ["Backspace", "u"], shown: "u", what: "one level up", run: () => open(path.slice(0, -1)) }]);
-  const ways = path.map((_, i) => path.slice(0, i));
-  return (
-    <>
-      <p class="way">
-        {ways.map((way) => <span key={way.join(".")}><button class="link" onClick={() => open(way)}><bdi>{short(nameOf(nodeAt(root, way)), 40)}</bdi></button> ▸ </span>)}
-        <strong><bdi>{short(nameOf(at), 120)}</bdi></strong> {duration(at.total_ns)}, {percent(at.total_ns / root.total_ns)} of all
-      </p>
-      <div class="icicle" style={{ height: `${(Math.max(...boxes.map((box) => box.depth)) + 1) * ROW}px` }} role="tree" aria-label="Where the time goes"
-        onMouseLeave={() => setHover("")}>
-        {grown.map((box) => (
-          <button key={box.path.join(".")} role="treeitem" aria-level={box.depth + 1} aria-label={boxText(box, root.total_ns, spans)}
-            class={`box ${box.node.kind}${box.part ? ` part-${box.part}` : ""}${box.depth ? "" : " here"}`} data-part={box.part || undefined}
-            style={{ left: `${box.left * 100}%`, width: `${box.width * 100}%`, top: `${box.depth * ROW}px`, ...colour(box, most) }}
-            onMouseEnter={() => setHover(boxText(box, root.total_ns, spans))} onFocus={() => setHover(boxText(box, root.total_ns, spans))}
-            onClick={() => open(box.depth ? box.path : box.path.slice(0, -1))}>
-            {box.width > 0.03 && <span><bdi>{short(nameOf(box.node), 100)}</bdi></span>}
-          </button>
-        ))}
-      </div>
-      <p class="hover" role="status"><bdi>{hover || "A click on a box looks at it alone; a click on the topmost one goes back."}</bdi></p>
-    </>
-  );
-};
-
-/** Which parts the tree has, as a split. */
-const partsIn = (root: Node): number[] => {
-  const split = PARTS.map(() => 0);
-  const walk = (node: Node) => {
-    const part = node.kind === "part" ? partNumber(node.name) : -1;
-    if (part >= 0) split[part] += node.total_ns;
-    node.children.forEach(walk);
-  };
-  walk(root);
-  return split;
-};
 
 interface Longest {
   readonly path: readonly number[];
@@ -110,7 +38,7 @@ const longestOf = (root: Node): Longest[] => {
     node.children.forEach((child, i) => walk(child, [...path, i], mine));
   };
   walk(root, [], "");
-  return list.sort((a, b) => b.node.total_ns - a.node.total_ns).slice(0, 15);
+  return list.sort((a, b) => b.node.width_ns - a.node.width_ns).slice(0, 15);
 };
 
 const LongestList = ({ root, spans }: { readonly root: Node; readonly spans: number }) => (
@@ -122,8 +50,8 @@ const LongestList = ({ root, spans }: { readonly root: Node; readonly spans: num
           <td><button class="link" onClick={() => setQuery({ node: path.join(".") }, false)}><bdi>{short(nameOf(node), 100)}</bdi></button>
             {" "}<span class="faint"><bdi>in {short(nameOf(nodeAt(root, path.slice(0, node.kind === "place" ? -2 : -1))), 60)}</bdi></span></td>
           <td><span class="swatch" style={{ background: `var(--part-${part})` }} />{PARTS[partNumber(part)]?.name}</td>
-          <td class="number">{duration(node.total_ns / (spans || 1))}</td>
-          <td class="number">{percent(node.total_ns / root.total_ns)}</td>
+          <td class="number">{duration(node.width_ns / (spans || 1))}</td>
+          <td class="number">{percent(node.width_ns / root.width_ns)}</td>
         </tr>
       ))}
     </tbody>
@@ -143,6 +71,9 @@ export const Where = () => {
   const key = JSON.stringify([question, least, most]);
   const answer = useAnswer((abort) => load(question, least, most, abort), `where ${key}`);
   const others = useAnswer(compares ? (abort) => load(question, undefined, least, abort) : undefined, `others ${compares} ${key}`);
+  const up = useRef(() => {});
+  const open = (to: readonly number[]) => setQuery({ node: to.join(".") }, false);
+  useKeys([{ keys: ["Backspace", "u"], shown: "u", what: "one level up", run: () => up.current() }]);
   return (
     <section class="where">
       <div class="tools">
@@ -155,14 +86,15 @@ export const Where = () => {
           const root = found.roots[0];
           if (!root) return <Empty title="No request in this time"><p>Choose a longer time, or other requests.</p></Empty>;
           const node = parameters.get("node");
-          const path = node === null ? findPath(root, parameters.get("look") ?? "", parameters.get("at") ?? "")
+          const path = node === null ? findPath(root, parameters.get("look") ?? "", parameters.get("at") ?? "", parameters.get("of") ?? "")
             : node.split(".").filter(Boolean).map(Number);
+          up.current = () => open(path.slice(0, -1));
           return (
             <>
-              <p>{many(found.spans, "request")}{least && ` longer than ${least.replace(/^([\d.]+)us$/, (_, us: string) => duration(Number(us) * 1000))}`}, {duration(root.total_ns / found.spans)} each;
+              <p>{many(found.spans, "request")}{least && ` longer than ${least.replace(/^([\d.]+)us$/, (_, us: string) => duration(Number(us) * 1000))}`}, {duration(root.width_ns / found.spans)} each;
                 {" "}{root.detailed ? `places in the kernel are told by ${count(root.detailed)} of them, whose shares stand for all` : "none of them tells a place in the kernel"}
                 {found.left_out > 0 && `; ${count(found.left_out)} small boxes are left out`}{found.partial && "; the search took too long, there may be more"}.</p>
-              <Icicle root={root} path={path} normal={compares ? others.value?.roots[0] : undefined} spans={found.spans} normalSpans={others.value?.spans ?? 0} />
+              <Icicle root={root} path={path} open={open} normal={compares ? others.value?.roots[0] : undefined} spans={found.spans} normalSpans={others.value?.spans ?? 0} />
               <LongestList root={root} spans={found.spans} />
               <Legend splits={[partsIn(root)]} />
               <p class="unseen">{DEPTH_SHOWN} levels are shown.</p>

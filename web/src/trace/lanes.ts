@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace by threads: of each its spans, what it waited for, and which thread ended the wait.
+import { partNumber } from "../parts/list";
+import { mainPart, splitOf, type Trace } from "./model";
+
+export interface Lane {
+  readonly thread: number; // of the trace's threads
+  readonly spans: readonly number[]; // of the application, by begin
+  readonly depths: readonly number[]; // of these: how many others of the thread they lie in
+  readonly waits: readonly number[]; // kernel spans that are waits, by begin
+  readonly firstNs: number;
+}
+
+/** A thread that ended the wait of another one. */
+export interface Wake {
+  readonly from: number; // lanes
+  readonly to: number;
+  readonly atNs: number;
+  readonly wait: number;
+}
+
+const byBegin = (t: Trace) => (a: number, b: number) => t.begin[a] - t.begin[b] || t.end[b] - t.end[a];
+
+/** How many of the spans before each still run when it begins. */
+const depthsOf = (t: Trace, spans: readonly number[]): number[] => {
+  const open: number[] = []; // ends
+  return spans.map((span) => {
+    while (open.length && open[open.length - 1] <= t.begin[span]) open.pop();
+    open.push(t.end[span]);
+    return open.length - 1;
+  });
+};
+
+/** The lanes of all threads that are known, in the order in which they had their first span. */
+export const lanesOf = (t: Trace): Lane[] => {
+  const spans: number[][] = t.threads.map(() => []);
+  const waits: number[][] = t.threads.map(() => []);
+  for (let i = 0; i < t.count; i++) {
+    if (t.thread[i] < 0) continue;
+    if (t.kernel[i] === 1) waits[t.thread[i]].push(i);
+    else if (!t.kernel[i]) spans[t.thread[i]].push(i);
+  }
+  return t.threads.map((_, thread): Lane => {
+    const own = spans[thread].sort(byBegin(t));
+    const slept = waits[thread].sort(byBegin(t));
+    return { thread, spans: own, depths: depthsOf(t, own), waits: slept, firstNs: t.begin[own[0] ?? slept[0] ?? 0] };
+  }).filter((lane) => lane.spans.length || lane.waits.length).sort((a, b) => a.firstNs - b.firstNs || a.thread - b.thread);
+};
+
+/** When what a thread waited for was there: then it was ready, but may have waited for a CPU. */
+const readyAt = (t: Trace, wait: number): number => t.end[wait] - Math.min(t.end[wait] - t.begin[wait], splitOf(t, wait)[partNumber("runnable")]);
+
+/** Wakes between two of the lanes. */
+export const wakesOf = (t: Trace, lanes: readonly Lane[]): Wake[] => {
+  const known = new Map(lanes.map((lane, i) => [t.threads[lane.thread].tid, i]));
+  const wakes: Wake[] = [];
+  lanes.forEach((lane, to) => {
+    for (const wait of lane.waits) {
+      const tid = Number(/(\d+)$/.exec(t.texts[t.waker[wait]])?.[1] ?? 0);
+      const from = known.get(tid);
+      if (from !== undefined && from !== to) wakes.push({ from, to, atNs: readyAt(t, wait), wait });
+    }
+  });
+  return wakes;
+};
+
+/** The span or wait of a lane at a time: a wait if `inWaits`, else the innermost span. -1: none. */
+export const at = (t: Trace, lane: Lane, timeNs: number, inWaits: boolean): number => {
+  let found = -1;
+  for (const span of inWaits ? lane.waits : lane.spans) {
+    if (t.begin[span] > timeNs) break;
+    if (t.end[span] >= timeNs) found = span;
+  }
+  return found;
+};
+
+/** What a lane did, in words: the longest kinds of waiting. */
+export const laneParts = (t: Trace, lane: Lane): readonly (readonly [number, number])[] => {
+  const sums = new Map<number, number>();
+  for (const wait of lane.waits) {
+    const part = mainPart(t, wait);
+    if (part >= 0) sums.set(part, (sums.get(part) ?? 0) + t.end[wait] - t.begin[wait]);
+  }
+  return [...sums].sort((a, b) => b[1] - a[1]);
+};

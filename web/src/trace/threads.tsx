@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lanes of the threads of a trace: spans above, states beneath, arrows for wakes.
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { ticks } from "../lib/axis";
+import { Canvas } from "../lib/canvas";
+import { count, duration, short } from "../lib/format";
+import { isDark, partColours, variable } from "../lib/theme";
+import { PARTS } from "../parts/list";
+import { at, type Lane, laneParts, lanesOf, type Wake, wakesOf } from "./lanes";
+import { mainPart, nameOf, splitOf, type Trace, wakerText } from "./model";
+import { type TimeView, zoomed, moved } from "./waterfall";
+
+const LANES_SHOWN = 200;
+const LANE = 40;
+const AXIS = 22;
+const SPAN = { top: 4, height: 14, step: 3 }; // inner spans stand a little lower
+const STATE = { top: 25, height: 10 };
+const ARROWS_MOST = 400; // seen at once: more are a mesh
+
+interface Props {
+  readonly trace: Trace;
+  readonly view: TimeView;
+  readonly selected: number;
+  readonly setView: (view: TimeView) => void;
+  readonly select: (span: number) => void;
+}
+
+interface Frame {
+  readonly context: CanvasRenderingContext2D;
+  readonly view: TimeView;
+  readonly width: number;
+}
+
+const xOf = ({ view, width }: Frame, ns: number): number => ((ns - view.from) / (view.to - view.from)) * width;
+
+const drawAxis = (f: Frame, height: number) => {
+  f.context.font = `11px ${variable("font")}`;
+  f.context.textBaseline = "middle";
+  for (const ns of ticks(f.view.from, f.view.to, f.width / 110)) {
+    const x = Math.round(xOf(f, ns));
+    f.context.fillStyle = variable("line");
+    f.context.fillRect(x, 0, 1, height);
+    f.context.fillStyle = variable("text");
+    if (x < f.width - 50) f.context.fillText(duration(ns), x + 4, AXIS / 2);
+  }
+};
+
+/** What is narrower than a pixel and lies in one that is drawn is passed over. */
+const drawEach = (f: Frame, t: Trace, list: readonly number[], draw: (span: number, x: number, width: number, i: number) => void) => {
+  let last = -Infinity;
+  list.forEach((span, i) => {
+    if (t.end[span] < f.view.from || t.begin[span] > f.view.to) return;
+    const x = Math.max(-2, xOf(f, t.begin[span]));
+    const width = Math.min(f.width + 2, xOf(f, t.end[span])) - x;
+    if (x + width <= last) return;
+    if (width < 1) last = Math.floor(x) + 1;
+    draw(span, x, Math.max(1, width), i);
+  });
+};
+
+const drawSpans = (f: Frame, t: Trace, lane: Lane, top: number, selected: number) => {
+  const { context } = f;
+  drawEach(f, t, lane.spans, (span, x, width, i) => {
+    const y = top + SPAN.top + Math.min(2, lane.depths[i]) * SPAN.step;
+    context.fillStyle = span === selected ? variable("link") : variable("selected");
+    context.fillRect(x, y, width, SPAN.height);
+    context.strokeStyle = t.error[span] ? variable("bad") : variable("plain");
+    if (width > 3) context.strokeRect(x + 0.5, y + 0.5, width - 1, SPAN.height - 1);
+    if (width < 40) return;
+    context.save();
+    context.beginPath();
+    context.rect(x, y, width - 4, SPAN.height);
+    context.clip();
+    context.fillStyle = span === selected ? variable("back") : variable("text");
+    context.fillText(short(nameOf(t, span), 80), x + 4, y + SPAN.height / 2 + 0.5);
+    context.restore();
+  });
+};
+
+/** On a CPU while it had a span and did not wait, as far as that is known. */
+const drawStates = (f: Frame, t: Trace, lane: Lane, top: number, selected: number) => {
+  const { context } = f;
+  drawEach(f, t, lane.spans, (span, x, width, i) => {
+    if (!t.measured[span] || lane.depths[i]) return;
+    const split = splitOf(t, span);
+    let most = 0;
+    for (let p = 1; p <= 2; p++) if (split[p] > split[most]) most = p;
+    context.fillStyle = lane.waits.length ? partColours.value[most] : variable("plain");
+    context.fillRect(x, top + STATE.top, width, STATE.height);
+  });
+  drawEach(f, t, lane.waits, (wait, x, width) => {
+    const part = mainPart(t, wait);
+    context.fillStyle = part < 0 ? variable("plain") : partColours.value[part];
+    context.fillRect(x, top + STATE.top, width, STATE.height);
+    if (wait !== selected) return;
+    context.strokeStyle = variable("text");
+    context.lineWidth = 2;
+    context.strokeRect(x, top + STATE.top - 1, width, STATE.height + 2);
+    context.lineWidth = 1;
+  });
+};
+
+const drawWakes = (f: Frame, wakes: readonly Wake[], selected: number) => {
+  const { context } = f;
+  let drawn = 0;
+  for (const wake of wakes) {
+    if (wake.atNs < f.view.from || wake.atNs > f.view.to || (drawn++ >= ARROWS_MOST && wake.wait !== selected)) continue;
+    const x = xOf(f, wake.atNs);
+    const down = wake.to > wake.from;
+    const [y1, y2] = [AXIS + wake.from * LANE + STATE.top + STATE.height / 2, AXIS + wake.to * LANE + (down ? STATE.top - 2 : STATE.top + STATE.height + 2)];
+    context.strokeStyle = context.fillStyle = variable("text");
+    context.globalAlpha = wake.wait === selected ? 1 : 0.4;
+    context.beginPath();
+    context.moveTo(x, y1);
+    context.lineTo(x, y2);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(x, y2);
+    context.lineTo(x - 3, y2 + (down ? -6 : 6));
+    context.lineTo(x + 3, y2 + (down ? -6 : 6));
+    context.fill();
+    context.globalAlpha = 1;
+  }
+};
+
+const laneText = (t: Trace, lane: Lane): string => {
+  const waits = laneParts(t, lane).slice(0, 3).map(([part, ns]) => `${PARTS[part].name} ${duration(ns)}`).join(", ");
+  return `${count(lane.spans.length)} spans${waits ? `; waited: ${waits}` : ""}`;
+};
+
+const hoverText = (t: Trace, span: number): string => {
+  if (span < 0) return "";
+  const woken = wakerText(t, span);
+  return `${short(nameOf(t, span), 100)} ${duration(t.end[span] - t.begin[span])}${woken ? `, ${woken}` : ""}`;
+};
+
+export const Threads = ({ trace, view, selected, setView, select }: Props) => {
+  const all = useMemo(() => lanesOf(trace), [trace]);
+  const lanes = all.slice(0, LANES_SHOWN);
+  const wakes = useMemo(() => wakesOf(trace, lanes), [trace]);
+  const [width, setWidth] = useState(0);
+  const [hover, setHover] = useState("");
+  const dark = isDark.value;
+  const height = AXIS + lanes.length * LANE;
+  const draw = useCallback((context: CanvasRenderingContext2D, w: number) => {
+    const f: Frame = { context, view, width: w };
+    drawAxis(f, height);
+    lanes.forEach((lane, i) => {
+      const top = AXIS + i * LANE;
+      context.fillStyle = variable("line");
+      context.fillRect(0, top, w, 1);
+      drawStates(f, trace, lane, top, selected);
+      drawSpans(f, trace, lane, top, selected);
+    });
+    drawWakes(f, wakes, selected);
+  }, [trace, view.from, view.to, selected, dark, height]);
+  const timeAt = (x: number) => view.from + (x / (width || 1)) * (view.to - view.from);
+  const spanAt = (event: MouseEvent): number => {
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    const y = event.clientY - box.top - AXIS;
+    const lane = lanes[Math.floor(y / LANE)];
+    if (!lane || y < 0) return -1;
+    const inWaits = y % LANE >= STATE.top - 2;
+    const found = at(trace, lane, timeAt(event.clientX - box.left), inWaits);
+    return found >= 0 || !inWaits ? found : at(trace, lane, timeAt(event.clientX - box.left), false);
+  };
+  if (!lanes.length) return <div class="lanes"><p class="faint">No span tells its thread: spans of libfathom do, and those that were joined with one.</p></div>;
+  return (
+    <div class="lanes">
+      <p class="hover" role="status"><bdi>{hover || "Spans stand above what their thread did; an arrow leads from a thread to the one that it woke."}</bdi></p>
+      <div class="lanes-body">
+        <ol class="lane-names" style={{ paddingTop: `${AXIS}px` }}>
+          {lanes.map((lane) => {
+            const { tid, name, service } = trace.threads[lane.thread];
+            return (
+              <li key={lane.thread} style={{ height: `${LANE}px` }} title={laneText(trace, lane)}>
+                <button class="link" onClick={() => { const first = lane.spans[0] ?? lane.waits[0]; if (first !== undefined) select(first); }}><bdi>{short(name || service, 24)}</bdi> {tid}</button>
+                <span class="service"><bdi>{short(service, 24)}</bdi></span>
+                <span class="unseen">{laneText(trace, lane)}</span>
+              </li>
+            );
+          })}
+        </ol>
+        <Canvas draw={draw} height={height} sized={setWidth} label={`What ${count(lanes.length)} threads did over time; the list beside it has their sums`}
+          events={{
+            onMouseMove: (event: MouseEvent) => setHover(hoverText(trace, spanAt(event))),
+            onMouseLeave: () => setHover(""),
+            onClick: (event: MouseEvent) => { const span = spanAt(event); if (span >= 0) select(span); },
+            onDblClick: () => setView({ from: 0, to: trace.durationNs }),
+            onWheel: (event: WheelEvent) => {
+              if (!event.ctrlKey && !event.shiftKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY)) return;
+              event.preventDefault();
+              if (event.ctrlKey) setView(zoomed(trace, view, 1.0015 ** event.deltaY, timeAt(event.offsetX)));
+              else setView(moved(trace, view, ((event.deltaX || event.deltaY) / (width || 1)) * (view.to - view.from)));
+            },
+          }} />
+      </div>
+      {all.length > lanes.length && <p class="faint">{count(all.length - lanes.length)} more threads are not shown.</p>}
+    </div>
+  );
+};

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is compared, the sentence about it, places on the map, and how fathom's coverage is told.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pick, readQuestion } from "../src/compare/data";
+import { bytes, type Coverage, cpusOf, lossesOf, type Process, type Status } from "../src/coverage/data";
+import { around, callsOf, type Edge, isBad, isUnsure } from "../src/map/data";
+import { makeLayout } from "../src/map/layout";
+import type { CompareAnswer, Difference } from "../src/operation/data";
+import { sentence, telling } from "../src/operation/tell";
+
+const range = { from: "15m" };
+const question = (text: string) => readQuestion(new URLSearchParams(text), range);
+
+test("an address asks for traces or sets", () => {
+  assert.deepEqual(question(""), { kind: "nothing" });
+  assert.deepEqual(question("a=1"), { kind: "one", a: "1" });
+  assert.deepEqual(question("a=1&b=2"), { kind: "traces", a: "1", b: "2" });
+  assert.deepEqual(question("service=s&operation=o&least=5ms&base_most=5ms"), {
+    kind: "sets", service: "s", operation: "o", spanKind: undefined,
+    a: { from: "15m", to: undefined, least: "5ms", most: undefined }, b: { from: "15m", to: undefined, least: undefined, most: "5ms" },
+  });
+});
+
+test("some of many stand for all", () => {
+  assert.deepEqual(pick([1, 2, 3], 5), [1, 2, 3]);
+  assert.deepEqual(pick(Array.from({ length: 101 }, (_, i) => i), 5), [0, 25, 50, 75, 100]);
+});
+
+const side = { count: 1, total_ns: 0, mean_ns: 0, bins: [] };
+const found = (kind: Difference["kind"], key: string, value: string, ms: number, service?: string): Difference =>
+  ({ kind, key, value, explains_ns: ms * 1e6, a: side, b: side, ...(service === undefined ? {} : { service }) });
+const answerOf = (...differences: Difference[]): CompareAnswer => ({
+  a: { spans: 10, mean_ns: 100e6, measured: 10, detailed: 10 }, b: { spans: 90, mean_ns: 20e6, measured: 90, detailed: 9 }, differences,
+});
+const target = { service: "client", name: "request", kind: "client" };
+
+test("the sentence names the deepest cause", () => {
+  const answer = answerOf(found("part", "", "runnable", 78), found("call", "thumbnailer", "decode", 78), found("own", "runnable", "decode", 78, "thumbnailer"));
+  assert.match(sentence(answer, target), /98 % of it is waiting for a CPU in decode of thumbnailer\.$/);
+});
+
+test("what the operation itself has is told by the part, with its place", () => {
+  const answer = answerOf(found("part", "", "lock", 80), found("place", "lock", "futex on /x", 80), found("own", "lock", "request", 80, "client"));
+  assert.match(sentence(answer, target), /100 % of it is lock, in futex on \/x\.$/);
+  assert.deepEqual(telling(answer.differences, target).map((d) => d.kind), ["part", "place"]);
+});
+
+test("the same in many spans is told as one", () => {
+  const answer = answerOf(found("part", "", "disk", 80), found("own", "disk", "one", 30, "s"), found("own", "disk", "two", 28, "s"));
+  assert.match(sentence(answer, target), /100 % of it is disk\.$/);
+});
+
+const links = (...pairs: string[]) => pairs.map((pair) => ({ from: pair[0], to: pair[1] }));
+
+test("callers stand left of those that they call", () => {
+  const { spots, layers } = makeLayout(links("ab", "bc", "ac", "ad"));
+  assert.equal(layers, 3);
+  assert.deepEqual(["a", "b", "c", "d"].map((name) => spots.get(name)?.layer), [0, 1, 2, 1]);
+});
+
+test("circles of services have places, too", () => {
+  const { spots, layers } = makeLayout(links("ab", "bc", "ca", "xa", "bb"));
+  assert.equal(spots.size, 4);
+  assert.deepEqual([spots.get("x")?.layer, layers], [0, 4]);
+  assert.equal(makeLayout([]).rows, 0);
+});
+
+test("a long chain and many services take no stack", () => {
+  const chain = Array.from({ length: 20000 }, (_, i) => ({ from: `s${i}`, to: `s${i + 1}` }));
+  assert.equal(makeLayout(chain).layers, 20001);
+});
+
+test("layers are sorted so that edges do not cross", () => {
+  const { spots } = makeLayout([{ from: "a", to: "z" }, { from: "b", to: "y" }]);
+  assert.equal(spots.get("a")?.row, spots.get("z")?.row);
+});
+
+const edge = (more: Partial<Edge>): Edge => ({ from: "a", to: "b", count: 100, errors: 0, rate: 1, mean_ns: 1e6, p50_ns: 1e6, p99_ns: 2e6, max_ns: 3e6, ...more });
+
+test("calls say what is bad and what is not sure", () => {
+  const [call] = callsOf([edge({ p99_ns: 6e6, probability: 0.7 })], [edge({})]);
+  assert.deepEqual([call.change, isBad(call, "p99"), isBad(call, "errors"), isUnsure(call)], [3, true, false, true]);
+  assert.equal(isUnsure(edge({ probability: 1 })), false);
+  assert.equal(callsOf([edge({ count: 3, p99_ns: 6e6 })], [edge({})])[0].change, 1);
+  assert.equal(around(callsOf([edge({}), edge({ from: "c", to: "d" })], []), "d").length, 1);
+});
+
+const status = (more: Partial<Status>): Status => ({
+  state: "ok", received: { requests: 0, requests_refused: 0, spans: 0, spans_rejected: 0 }, log: { lost_bytes: 0, entries_bad: 0 },
+  store: { behind_bytes: 0, spans: 0, bytes: 0, files: 1, lost_files: 0, dropped: 0, failures: 0, unlisted_spans: 0, kernel_spans: 0, entries_refused: 0 }, ...more,
+});
+
+test("losses are sentences, and nothing is said where there is none", () => {
+  assert.deepEqual(lossesOf(status({})), []);
+  const losses = lossesOf(status({ capture: { chunks: 1, bytes: 1, lost: 1203, behind_ns: 0, programs_missed: 0 } }));
+  assert.equal(losses.length, 1);
+  assert.match(losses[0], /^1\u202f203 records /);
+});
+
+test("the CPUs of a process are those between two answers", () => {
+  const at = (atMs: number, cpuNs: number, pid: number): Coverage => ({
+    status: status({ processes: [{ name: "map", state: "running", starts: 1, pid, cpu_ns: cpuNs }] }), senders: [], pins: [], atMs,
+  });
+  const now = at(3000, 2e9, 7);
+  const process = now.status.processes?.[0] as Process;
+  assert.equal(cpusOf(process, now, at(1000, 1e9, 7)), 0.5);
+  assert.equal(cpusOf(process, now, at(1000, 1e9, 8)), undefined);
+  assert.equal(cpusOf(process, now, undefined), undefined);
+  assert.deepEqual([0, 999, 1234567, 123e9].map(bytes), ["0 bytes", "999 bytes", "1.2 MB", "123 GB"]);
+});
