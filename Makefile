@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help build check test test-all test-kernels soak lint format install clean
+.PHONY: help build check test test-all test-kernels soak screenshots lint format install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | \
@@ -57,6 +57,11 @@ soak: ## record a busy host, killing the recorder, for SOAK_MINUTES (20); as roo
 	tools/install-packages build test
 	@$(MAKE) --no-print-directory build
 	tests/soak/run $(BUILD)
+
+screenshots: ## pictures of each view of the page in build/screenshots; as root
+	tools/install-packages build test
+	@$(MAKE) --no-print-directory build
+	FATHOM_SCREENSHOTS="$(abspath $(BUILD)/screenshots)" meson test -C $(BUILD) --no-rebuild page
 
 lint: ## check format, sizes and what clang-tidy finds
 	tools/install-packages build lint

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page over a recording of the thumbnail server: test.py FATHOM LOAD SERVER CLIENT PACKAGES PAGE
 
-PACKAGES is the folder with the page's packages of npm, PAGE that with the built page.
+PACKAGES is the folder with the page's packages of npm, PAGE that with the built page. With the variable
+FATHOM_SCREENSHOTS it puts pictures of each view into that folder and checks nothing.
 """
 import http.client
 import json
@@ -83,8 +84,10 @@ def main():
             subprocess.run([load, "-n", str(REQUESTS), "-l", "5", server, client], check=True, capture_output=True)
             wait_until_it_rests(port)
             service = max(operations(port), key=lambda row: row["count"] * row["mean_ns"] * bool(row["measured"]))["service"]
-            done = subprocess.run(["node", f"{HERE}/recorded.mjs", packages, f"http://127.0.0.1:{port}", service],
-                                  check=False, timeout=600)
+            pictures = os.environ.get("FATHOM_SCREENSHOTS")
+            script = "screenshots.mjs" if pictures else "recorded.mjs"
+            done = subprocess.run(["node", f"{HERE}/{script}", packages, f"http://127.0.0.1:{port}", service,
+                                   *([pictures] if pictures else [])], check=False, timeout=600)
             return done.returncode
         finally:
             up.send_signal(signal.SIGTERM)
