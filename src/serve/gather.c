@@ -31,6 +31,45 @@ const char *gather_kernel_kind(const struct received_span *span)
 	return kind && strcmp(kind, "context") != 0 ? kind : NULL;
 }
 
+int64_t gather_thread(const struct received_span *span)
+{
+	const struct attribute *a = gather_attribute(span, "fathom.tid");
+
+	a = a ? a : gather_attribute(span, "thread.id");
+	return a && a->type == VALUE_INTEGER ? a->integer : -1;
+}
+
+static const struct attribute *resource_attribute(const struct received_span *span, const char *key,
+						  enum value_type type)
+{
+	const struct received_list *list = &span->resource->attributes;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (strcmp(list->data[i].key, key) == 0)
+			return list->data[i].type == type ? &list->data[i] : NULL;
+	}
+	return NULL;
+}
+
+const char *gather_host(const struct received_span *span)
+{
+	const struct attribute *host = resource_attribute(span, "host.name", VALUE_STRING);
+
+	return host ? host->string : NULL;
+}
+
+bool gather_same_process(const struct received_span *a, const struct received_span *b)
+{
+	const struct attribute *one = resource_attribute(a, "process.pid", VALUE_INTEGER);
+	const struct attribute *other = resource_attribute(b, "process.pid", VALUE_INTEGER);
+	const char *host = gather_host(a), *other_host = gather_host(b);
+
+	if (a->resource == b->resource)
+		return true;
+	return one && other && one->integer == other->integer && host && other_host &&
+	       strcmp(host, other_host) == 0;
+}
+
 bool gather_split(const struct received_span *span, struct split *out)
 {
 	static const char begin[] = "fathom.time.";

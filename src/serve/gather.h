@@ -49,6 +49,15 @@ const struct attribute *gather_attribute(const struct received_span *span, const
 /* What a kernel span is: "wait", "syscall", ...; NULL: it is none. */
 const char *gather_kernel_kind(const struct received_span *span);
 
+/* The thread that had a span, as far as it is told; else -1. */
+int64_t gather_thread(const struct received_span *span);
+
+/* The host of a span; NULL: it is not known. */
+const char *gather_host(const struct received_span *span);
+
+/* Whether two spans are of one process: the same sender, or the same number on the same host. */
+bool gather_same_process(const struct received_span *a, const struct received_span *b);
+
 /* The split of a span. False: it has none. */
 bool gather_split(const struct received_span *span, struct split *out);
 

@@ -166,22 +166,13 @@ static int waits_collect(const struct gathered *g, uint32_t above, unsigned int 
 	return err;
 }
 
-/* The thread that had a span, as far as it is told; else -1. */
-static int64_t thread_of(const struct received_span *span)
-{
-	const struct attribute *a = gather_attribute(span, "fathom.tid");
-
-	a = a ? a : gather_attribute(span, "thread.id");
-	return a && a->type == VALUE_INTEGER ? a->integer : -1;
-}
-
 /* Without threads it is told by the waits: a thread does not wait while it has the child. */
 static bool ran_apart(const struct received_span *parent, const struct received_span *span,
 		      const struct child_share *child)
 {
-	int64_t one = thread_of(parent), other = thread_of(span);
+	int64_t one = gather_thread(parent), other = gather_thread(span);
 
-	if (parent->resource != span->resource)
+	if (!gather_same_process(parent, span))
 		return true;
 	if (one >= 0 && other >= 0)
 		return one != other;

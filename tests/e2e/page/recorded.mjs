@@ -112,9 +112,10 @@ const trace = async ({ operation: name }) => {
 const threads = async () => {
   await page.getByRole("button", { name: "Threads" }).click();
   await page.locator(".lane-names li").first().waitFor();
-  const spans = (await api(`/api/v1/traces/${new URL(page.url()).pathname.split("/").at(-1)}`)).spans;
+  const { spans, resources } = await api(`/api/v1/traces/${new URL(page.url()).pathname.split("/").at(-1)}`);
   const shown = spans.filter((s) => ["context", "wait", undefined].includes(s.attributes["fathom.kind"]));
-  const tids = new Set(shown.map((s) => s.attributes["fathom.tid"] ?? s.attributes["thread.id"]).filter(Boolean));
+  const known = shown.filter((s) => s.attributes["fathom.tid"] ?? s.attributes["thread.id"]);
+  const tids = new Set(known.map((s) => `${resources[s.resource].attributes["process.pid"]} ${s.attributes["fathom.tid"] ?? s.attributes["thread.id"]}`));
   checks.equal("threads: each that is known has a lane", await page.locator(".lane-names li").count(), tids.size);
   await checkAccess("threads");
 };

@@ -224,3 +224,31 @@ TEST(the_times_of_any_tree_sum_to_its_root)
 }
 
 TEST_MAIN()
+
+TEST(a_process_whose_resource_changed_is_still_one)
+{
+	static const struct attribute first[] = {INTEGER("process.pid", 5),
+						 STRING("host.name", "h")};
+	static const struct attribute second[] = {INTEGER("process.pid", 5),
+						  STRING("host.name", "h"),
+						  STRING("service.version", "2")};
+	static const struct attribute thread[] = {INTEGER("thread.id", 7)};
+	const struct received_resource before = {.service = "shop", .attributes = LIST(first)};
+	const struct received_resource after = {.service = "shop", .attributes = LIST(second)};
+	struct received_span *spans = spans_make(2);
+	struct time_shares s;
+	struct gathered g;
+
+	spans[0] = span_between(1, 0, "request", 1000, 1100);
+	spans[0].attributes = LIST(thread);
+	spans[0].resource = &before;
+	spans[1] = span_between(2, 1, "decode", 1010, 1090);
+	spans[1].attributes = LIST(thread);
+	spans[1].resource = &after;
+	g = gathered_make(spans, 2);
+	CHECK_EQ(time_shares_calculate(&g, 0, &s), 0);
+	CHECK_EQ(s.children.count, 1);
+	CHECK(!s.children.data[0].is_apart);
+	time_shares_free(&s);
+	gathered_free(&g);
+}

@@ -14,6 +14,7 @@ const BOX = { width: 168, height: 38 };
 const GAP = { x: 110, y: 18 };
 const MARGIN = 12;
 const CALLS_SHOWN = 500;
+const NAME_SHOWN = 23; // letters that fit into a box
 
 const placeOf = (layout: Layout, spot: Spot): { x: number; y: number } => {
   const rows = [...layout.spots.values()].filter((other) => other.layer === spot.layer).length;
@@ -55,11 +56,11 @@ const Box = ({ data, name, at, isFocus, isFound }: { readonly data: MapData; rea
   const errors = known ? known.errors / (known.count || 1) : 0;
   const text = known ? `${rate(known.rate)}, p99 ${duration(known.p99_ns)}` : "sends no span";
   return (
-    <a href={addressOf(["map"], { ...Object.fromEntries(place.value.query), focus: isFocus ? null : name })} aria-label={`${short(name, 80)}: ${text}`}>
+    <a href={addressOf(["map"], { ...Object.fromEntries(place.value.query), focus: isFocus ? null : name })}>
       <g class={`service-box${isFocus ? " focus" : ""}${errors >= 0.01 ? " bad" : ""}${known ? "" : " remote"}${isFound ? "" : " other"}`} transform={`translate(${at.x} ${at.y})`}>
-        <title>{short(name, 300)}</title>
+        {name.length > NAME_SHOWN && <title>{short(name, 300)}</title>}
         <rect width={BOX.width} height={BOX.height} rx={4} />
-        <text x={10} y={16}>{short(name, 23)}</text>
+        <text x={10} y={16}>{short(name, NAME_SHOWN)}</text>
         <text x={10} y={31} class="below">{text}{errors >= 0.001 ? `, ${percent(errors)}` : ""}</text>
       </g>
     </a>

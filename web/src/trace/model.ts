@@ -105,15 +105,22 @@ const placeOf = (span: ApiSpan): string => {
 /** "redis-server 4112", "timer". */
 const wakerOf = (span: ApiSpan): string => text(span.attributes.waker).replace(/\/(\d+)$/, " $1");
 
-/** The threads of spans, each with its number; a thread is one of a process, whose resource spans share. */
-const threadsOf = (spans: readonly ApiSpan[]): { thread: Int32Array; threads: Thread[] } => {
+/** What tells a process from others: resources differ where its name or its labels changed. */
+const processOf = (answer: ApiTrace, span: ApiSpan): string => {
+  const { "process.pid": pid, "host.name": host } = answer.resources[span.resource]?.attributes ?? {};
+  return pid === undefined ? `resource ${span.resource}` : `${text(host)} ${String(pid)}`;
+};
+
+/** The threads of spans, each with its number. */
+const threadsOf = (answer: ApiTrace): { thread: Int32Array; threads: Thread[] } => {
+  const { spans } = answer;
   const thread = new Int32Array(spans.length).fill(-1);
   const threads: Thread[] = [];
   const numbers = new Map<string, number>();
   spans.forEach((span, i) => {
     const tid = Number(span.attributes["fathom.tid"] ?? span.attributes["thread.id"] ?? 0);
     if (!(tid > 0)) return;
-    const key = `${span.resource} ${tid}`;
+    const key = `${processOf(answer, span)} ${tid}`;
     const number = numbers.get(key) ?? threads.push({ tid, name: "", service: span.service }) - 1;
     numbers.set(key, number);
     thread[i] = number;
@@ -293,7 +300,7 @@ export const makeTrace = (answer: ApiTrace): Trace => {
   for (let i = 0; i < n; i++) t.ownNs[i] = ownTime(t, i);
   const main = roots.filter((i) => !t.kernel[i]).sort((a, b) => t.end[b] - t.begin[b] - (t.end[a] - t.begin[a]))[0];
   const trace: Trace = {
-    ...t, ...threadsOf(spans), id: answer.trace_id, beginUnixNs: String(origin), durationNs, count: n, texts: texts.list,
+    ...t, ...threadsOf(answer), id: answer.trace_id, beginUnixNs: String(origin), durationNs, count: n, texts: texts.list,
     ids: spans.map((span) => span.span_id), roots: Int32Array.from(roots), events: Float64Array.from(events),
     critical: Float64Array.from(main === undefined ? [] : criticalPath(t, main)), notes: [],
   };
