@@ -13,7 +13,7 @@
 #define MINUTES_FROM_NS (2 * HOUR_NS) /* longer ranges have steps of whole minutes */
 #define STEPS 60		      /* unless a step is asked for */
 #define STEPS_MAX 2000
-#define BIN_BITS 3 /* of the heat map: four bins for each doubling of the duration */
+#define BIN_BITS 4 /* of the heat map: eight bins for each doubling of the duration */
 
 #define STEP_WHY "step is a time such as 30s, and a range has 2000 steps at most"
 #define MUCH_WHY "there are too many operations and steps: ask for one service or a longer step"

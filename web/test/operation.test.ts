@@ -2,7 +2,7 @@
 // Which requests of a heat map are looked at, and how the address keeps a box.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Heat, type HeatAnswer, parseSelection, readHeat, selectionText, slowest, toDuration, toNs } from "../src/operation/data";
+import { type Heat, type HeatAnswer, parseSelection, readHeat, selectionText, slowest, stepOf, toDuration, toNs } from "../src/operation/data";
 
 const SECOND_NS = 1000000000n;
 const BEGIN_S = 1790000000n;
@@ -47,4 +47,8 @@ test("a box stays the same in the address", () => {
 test("times for the API are exact", () => {
   assert.equal(toNs(1790000000123), "1790000000123000000");
   assert.equal(toDuration(2147483648), "2147483.648us");
+});
+
+test("a heat map has steps of ten seconds or of minutes, and not more than can be seen", () => {
+  assert.deepEqual([300e3, 900e3, 3600e3, 21600e3, 604800e3].map(stepOf), ["10s", "10s", "20s", "120s", "3360s"]);
 });

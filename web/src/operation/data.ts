@@ -51,6 +51,16 @@ export interface Heat {
   readonly most: number; // spans of a cell
 }
 
+const COLUMNS = 180; // of the heat map, at most
+const STEP_MS = 10000; // of sums
+const STEPS_OF_SUMS_MS = 7200e3; // of longer ranges there are sums of minutes
+
+/** The step of a heat map over a range, as the API takes it. */
+export const stepOf = (lengthMs: number): string => {
+  const unit = lengthMs > STEPS_OF_SUMS_MS ? 60000 : STEP_MS;
+  return `${(Math.max(1, Math.ceil(lengthMs / COLUMNS / unit)) * unit) / 1000}s`;
+};
+
 export const readHeat = (answer: HeatAnswer): Heat => {
   const columns = answer.columns.map((column): HeatColumn => ({
     beginMs: unixMs(column.begin_unix_ns), count: column.count, errors: column.errors, p50: column.p50_ns,

@@ -73,6 +73,14 @@ const drawTimes = (context: CanvasRenderingContext2D, heat: Heat, scale: Scale, 
   }
 };
 
+const GAP_FROM = 6; // pixels: smaller cells stand without a gap between them
+
+/** Where a cell or a column begins, and how long it is. */
+const sized = (from: number, to: number): [number, number] => {
+  if (to - from >= GAP_FROM) return [from + 0.5, to - from - 1];
+  return [Math.round(from), Math.max(1, Math.round(to) - Math.round(from))]; // cells do not overlap
+};
+
 const drawHeat = (context: CanvasRenderingContext2D, heat: Heat, scale: Scale) => {
   const colour = variable("heat");
   for (const column of heat.columns) {
@@ -80,10 +88,12 @@ const drawHeat = (context: CanvasRenderingContext2D, heat: Heat, scale: Scale) =
     const right = scale.x(Math.min(heat.toMs, column.beginMs + heat.stepMs));
     for (const [bin, spans] of column.cells) {
       const top = scale.y(heat.binEnds[bin]);
-      const bottom = scale.y(bin ? heat.binEnds[bin - 1] : heat.binEnds[0] * 0.84);
+      const bottom = scale.y(bin ? heat.binEnds[bin - 1] : heat.binEnds[0] * 0.92);
       context.globalAlpha = 0.18 + 0.82 * (Math.log1p(spans) / Math.log1p(heat.most));
       context.fillStyle = colour;
-      context.fillRect(left + 0.5, top + 0.5, Math.max(1, right - left - 1), Math.max(1, bottom - top - 1));
+      const [x, width] = sized(left, right);
+      const [y, height] = sized(top, bottom);
+      context.fillRect(x, y, width, height);
     }
   }
   context.globalAlpha = 1;
@@ -144,11 +154,12 @@ const SplitChart = ({ heat }: { readonly heat: Heat }) => {
       let at = height;
       const left = scale.x(column.beginMs);
       const right = scale.x(Math.min(heat.toMs, column.beginMs + heat.stepMs));
+      const [x, wide] = sized(left, right);
       PARTS.forEach((_, p) => {
         const size = (column.split[p] / most) * (height - 8);
         if (!size) return;
         context.fillStyle = partColours.value[p];
-        context.fillRect(left + 0.5, at - size, Math.max(1, right - left - 1), size);
+        context.fillRect(x, at - size, wide, size);
         at -= size;
       });
     }

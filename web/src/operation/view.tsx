@@ -11,7 +11,7 @@ import { Legend, SplitBar, splitText } from "../parts/bar";
 import { splitTotal } from "../parts/list";
 import type { SearchAnswer } from "../search/data";
 import { hasOthers, partsIn, type WhereAnswer } from "../where/tree";
-import { type CompareAnswer, type Heat, type HeatAnswer, parseSelection, readHeat, type Selection, selectionText, slowest, toDuration, toNs } from "./data";
+import { type CompareAnswer, type Heat, type HeatAnswer, parseSelection, readHeat, type Selection, selectionText, slowest, stepOf, toDuration, toNs } from "./data";
 import { Differences } from "./differences";
 import { HeatMap } from "./heat";
 import type { Target } from "./tell";
@@ -145,7 +145,7 @@ export const Operation = ({ service, name }: { readonly service: string; readonl
   const kind = parameters.get("kind") ?? "";
   const target: Target = { service, name, kind };
   const answer = useAnswer(
-    async (abort) => readHeat(await ask<HeatAnswer>(query("heatmap", { service, operation: name, kind: kind || undefined, from: range.from, to: range.to }), abort)),
+    async (abort) => readHeat(await ask<HeatAnswer>(query("heatmap", { service, operation: name, kind: kind || undefined, from: range.from, to: range.to, step: stepOf(range.lengthMs) }), abort)),
     `heat ${service} ${name} ${kind} ${range.from} ${range.to ?? ""}`, range.isLive ? Math.max(10000, range.lengthMs / 60) : 0);
   useKeys([{ keys: ["Escape"], shown: "Esc", what: "take the box away", run: () => setQuery({ sel: null }, false) }]);
   return (
