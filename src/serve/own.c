@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "serve/answer.h"
+#include "serve/gather.h"
 #include "serve/own.h"
 #include "serve/own_span.h"
 
@@ -82,30 +83,27 @@ static int status_answer(struct query *q)
 
 static int trace_answer(struct query *q)
 {
-	struct received_batch batch = {0};
+	struct gathered g = {0};
 	char text[TRACE_ID_BYTES];
 	struct trace_id id;
 	struct json j;
-	int err;
+	int err = own_trace_gather(q, q->word, &g);
 
-	if (!trace_id_parse(q->word, &id))
-		return own_error(q, MHD_HTTP_BAD_REQUEST, "a trace id has 1 to 32 hex digits");
-	err = trace_find(q, id, &batch);
 	if (err) {
-		vec_free(&batch);
-		return err == -ENOENT
-			       ? own_error(q, MHD_HTTP_NOT_FOUND, "no span has this trace id")
-			       : err;
+		gathered_free(&g);
+		return own_trace_refuse(q, err);
 	}
+	trace_id_parse(q->word, &id);
 	trace_id_text(text, id);
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
 	json_string(&j, "trace_id", text);
 	json_string(&j, "kernel", q->kernel);
-	err = own_spans_write(&j, &batch);
+	err = own_spans_write(&j, &g.batch);
+	err = err ? err : own_path_write(&j, &g);
 	json_object_end(&j);
-	vec_free(&batch);
+	gathered_free(&g);
 	return json_end(&j) || err ? -ENOMEM : MHD_HTTP_OK;
 }
 

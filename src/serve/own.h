@@ -33,6 +33,12 @@ struct gathered;
 int own_trace_gather(struct query *q, const char *text, struct gathered *out);
 int own_trace_refuse(struct query *q, int err);
 
+/*
+ * Writes the critical path of the first subject as the member `critical`, if there is one
+ * (serve/stored_path.h). 0 or -ENOMEM.
+ */
+int own_path_write(struct json *j, const struct gathered *g);
+
 #define OWN_RANGE_WHY "from and to are nanoseconds since 1970, or a time before now such as 15m"
 
 /* Writes `measured` and, as `time`, the mean of each part of the spans of which the split is known.

@@ -2,11 +2,12 @@
 // Columns of a trace: links, own time, critical path, rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ApiSpan, makeTrace, nameOf, type Trace, wakerText } from "../src/trace/model";
+import { type ApiSpan, type ApiStep, makeTrace, nameOf, type Trace, wakerText } from "../src/trace/model";
 import { at, lanesOf, wakesOf } from "../src/trace/lanes";
 import { ownSplit } from "../src/trace/own";
 import { PARTS } from "../src/parts/list";
-import { makeRows, reveal, type Shape } from "../src/trace/rows";
+import { pathKnownBy, pathRows, pathSentence, stepText } from "../src/trace/path";
+import { makeRows, reveal, rowsOf, type Shape } from "../src/trace/rows";
 
 const BEGIN = 1790000000000000000n;
 const ALL: Shape = { closed: new Set(), kernel: new Set(), unfolded: new Set(), found: undefined, leastNs: 0 };
@@ -50,13 +51,24 @@ test("threads have lanes, with who woke whom", () => {
   assert.deepEqual([at(t, lanes[0], 45, false), at(t, lanes[0], 45, true), at(t, lanes[0], 20, true)], [3, -1, 1]);
 });
 
-test("the critical path covers the root once, from its end backwards", () => {
-  const t = traceOf(span(1, 0, 0, 100), span(2, 1, 10, 60), span(3, 1, 20, 90), span(4, 3, 30, 80), span(5, 1, 95, 500));
-  const path: number[][] = [];
-  for (let i = 0; i < t.critical.length; i += 3) path.push([...t.critical.slice(i, i + 3)]);
-  path.sort((a, b) => a[1] - b[1]);
-  assert.deepEqual(path, [[0, 0, 20], [2, 20, 30], [3, 30, 80], [2, 80, 90], [0, 90, 100]]);
-  assert.equal(path.reduce((sum, [, from, to]) => sum + to - from, 0), 100);
+test("the critical path is the server's: its rows, and what has the most of it", () => {
+  const step = (id: number, from: number, to: number, more: Partial<ApiStep>): ApiStep => ({
+    span_id: id.toString(16).padStart(16, "0"), begin_unix_ns: String(BEGIN + BigInt(from)), end_unix_ns: String(BEGIN + BigInt(to)), state: "split", ...more,
+  });
+  const t = makeTrace({
+    trace_id: "1", resources: [], scopes: [],
+    spans: [span(1, 0, 0, 1000, { attributes: { "fathom.time.user_ns": 100, "fathom.time.lock_ns": 900 } }), span(2, 1, 10, 20), span(3, 1, 200, 900, {
+      name: "lock", attributes: { "fathom.kind": "wait", "syscall": "futex" } })],
+    critical: { span_id: "0000000000000001", known_by: "wakers", steps: [
+      step(1, 0, 10, {}), step(2, 10, 11, { state: "unknown" }), step(2, 11, 12, { state: "running", part: "user" }), step(1, 12, 200, {}),
+      step(1, 200, 900, { state: "waiting", part: "lock", place: "futex on /x", waker: "db/7", wait_id: "0000000000000003" }), step(1, 900, 1000, {})] },
+  });
+  assert.deepEqual(pathRows(t).map((row) => [row.steps.length, row.ns]), [[1, 10], [2, 2], [1, 188], [1, 700], [1, 100]]);
+  assert.equal(t.path.steps[4].wait, 2);
+  assert.match(stepText(t, t.path.steps[4]), /^waited: lock, in futex on \/x; db 7 ended it$/);
+  assert.match(pathSentence(t), /^9\d % of the critical path is lock in span 1 of shop, in futex on \/x, until db 7 ended it: /);
+  assert.match(pathKnownBy(t), /threads that ended these/);
+  assert.deepEqual([...rowsOf(t, makeRows(t, ALL))], [0, 1, 0]);
 });
 
 test("circles and spans without their parent become roots", () => {
@@ -92,5 +104,5 @@ test("what find does not have is hidden, but not what lies above it", () => {
 test("a hundred thousand levels take no stack", () => {
   const t = traceOf(...Array.from({ length: 100000 }, (_, i) => span(i + 1, i, i, 200000 - i)));
   assert.equal(makeRows(t, ALL).length, 100000);
-  assert.equal(t.critical.length / 3, 2 * 100000 - 1);
+  assert.deepEqual([...rowsOf(t, makeRows(t, { ...ALL, closed: new Set([0]) }))].slice(-1), [0]);
 });

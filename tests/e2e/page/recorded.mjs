@@ -109,6 +109,19 @@ const trace = async ({ operation: name }) => {
   checks.equal("trace: sums by kind of time", await page.locator(".statistics tbody tr").count() > 0, true);
 };
 
+const path = async () => {
+  const { spans, critical } = await api(`/api/v1/traces/${new URL(page.url()).pathname.split("/").at(-1)}`);
+  const root = spans.find((s) => s.span_id === critical.span_id);
+  const sum = critical.steps.reduce((ns, step) => ns + lengthOf(step), 0);
+  checks.equal("path: its steps sum to the duration", sum, lengthOf(root));
+  checks.equal("path: it is told by waits", ["waits", "wakers"].includes(critical.known_by), true);
+  await page.getByRole("button", { name: "Critical path" }).click();
+  await page.locator(".path-steps tbody tr").first().waitFor();
+  checks.equal("path: steps say what was waited for", /waited: |ran in |ran on a CPU/.test(await page.locator(".path-steps").innerText()), true);
+  checks.equal("path: a sentence says what has the most of it", /% of the critical path is /.test(await textOf(page, ".trace-head .sentence")), true);
+  await checkAccess("path");
+};
+
 const threads = async () => {
   await page.getByRole("button", { name: "Threads" }).click();
   await page.locator(".lane-names li").first().waitFor();
@@ -178,6 +191,7 @@ try {
   await operation(busiest);
   await where();
   await trace(busiest);
+  await path();
   await threads();
   await wakers();
   await compare(busiest);

@@ -21,6 +21,7 @@ const VIEWS = [
   ["where", `/where?${where}`, ".icicle .box"],
   ["trace", `/t/${traces[0].trace_id}`, "[role=treeitem]"],
   ["trace-sums", `/t/${traces[0].trace_id}?tab=sums`, ".statistics tbody tr"],
+  ["trace-path", `/t/${traces[0].trace_id}?tab=path`, ".path-steps tbody tr"],
   ["trace-threads", `/t/${traces[0].trace_id}?tab=threads`, ".lanes"],
   ["search", "/search?last=1h", "table.found tbody tr"],
   ["compare", `/compare?a=${traces[0].trace_id}&b=${traces.at(-1).trace_id}`, ".trees .icicle"],

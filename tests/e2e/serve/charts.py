@@ -21,7 +21,7 @@ def spans(span_of):
             yield span_of(trace, 2, "pay", parent=1, kind="client", at=i, took=PAY_MS, attributes={
                 "fathom.time.user_ns": PAY_MS * MS, "peer.service": "api-psp", "edge.probability": 0.75})
             yield span_of(trace, 3, "lock", parent=1, at=i + 1, took=LOCK_MS, attributes={
-                "fathom.kind": "wait", "syscall": "futex", "fathom.time.lock_ns": LOCK_MS * MS})
+                "fathom.kind": "wait", "syscall": "futex", "waker": "holder/4711", "fathom.time.lock_ns": LOCK_MS * MS})
 
 
 def check_over_time(ask, checks):
@@ -110,6 +110,20 @@ def check_traces(ask, checks):
                  (1, 1, [("part", "lock", LOCK_MS * MS)]))
 
 
+def check_path(server, checks, described):
+    """The critical path of a slow request: a call, the lock, and the end."""
+    status, trace = server.get(f"/api/v1/traces/{(0xc4a << 96) + FAST + SLOW:032x}")
+    checks.equal("path: described", described.check("/api/v1/traces/{id}", status, trace), "")
+    path, = [trace["critical"]]
+    begin = path["steps"][0]["begin_unix_ns"]
+    checks.equal("path: what tells it", (path["span_id"], path["known_by"]), (f"{1:016x}", "waits"))
+    checks.equal("path: its steps", [(int(step["span_id"], 16), (step["begin_unix_ns"] - begin) // MS,
+                                      (step["end_unix_ns"] - begin) // MS, step["state"], step.get("place"), step.get("waker"))
+                                     for step in path["steps"]],
+                 [(2, 0, PAY_MS, "split", None, None), (1, PAY_MS, PAY_MS + LOCK_MS, "waiting", "futex", "holder/4711"),
+                  (1, PAY_MS + LOCK_MS, SLOW_MS, "split", None, None)])
+
+
 def check(server, checks, described, send, span_of):
     send(*spans(span_of))
     server.wait("the requests are stored", lambda: server.trace(f"{(0xc4a << 96) + FAST + SLOW:032x}"))
@@ -123,6 +137,7 @@ def check(server, checks, described, send, span_of):
     check_compare(ask, checks)
     check_where(ask, checks)
     check_traces(ask, checks)
+    check_path(server, checks, described)
     check_edges(ask, checks)
     one = {"service": SERVICE, "operation": OPERATION}
     for path, parameters in (

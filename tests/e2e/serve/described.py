@@ -9,7 +9,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float),
          "boolean": bool}
 RARE = {"Status.log.error", "Status.store.error",
-        "Search.partial", "CompareSide.partial", "Where.partial", "Status.store.lost_why",  # only what fails has them
+        "Search.partial", "CompareSide.partial", "Where.partial", "CriticalPath.cut", "Status.store.lost_why",  # only what fails has them
         "Sender.pid", "Sender.program", "Sender.language",  # who may look into the sender
         *(f"Pin.{key}" for key in ("name", "trace_id", "why", "from_unix_ns", "to_unix_ns",
                                    "chunks", "bytes", "made_unix_ns")),

@@ -223,8 +223,6 @@ TEST(the_times_of_any_tree_sum_to_its_root)
 	}
 }
 
-TEST_MAIN()
-
 TEST(a_process_whose_resource_changed_is_still_one)
 {
 	static const struct attribute first[] = {INTEGER("process.pid", 5),
@@ -252,3 +250,5 @@ TEST(a_process_whose_resource_changed_is_still_one)
 	time_shares_free(&s);
 	gathered_free(&g);
 }
+
+TEST_MAIN()

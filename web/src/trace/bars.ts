@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the bars of the rows that are seen.
 import { isOnCpu, PART_COUNT } from "../parts/list";
-import { mainPart, splitOf, type Trace } from "./model";
+import { mainPart, splitOf, type Step, type Trace } from "./model";
 import type { Row } from "./rows";
 
 export const ROW_HEIGHT = 24;
@@ -177,8 +177,45 @@ export const drawEvents = (context: CanvasRenderingContext2D, times: readonly nu
   }
 };
 
-/** The critical path, as a line beneath the bars of the rows that have it. */
-export const drawCritical = (context: CanvasRenderingContext2D, segments: readonly (readonly [number, number])[], frame: Frame, top: number, look: Look) => {
-  context.fillStyle = look.text;
-  for (const [from, to] of segments) rect(context, frame, from, to, top + BAR_TOP + BAR_HEIGHT + 1, 2);
+/** Steps of the critical path, each with the row of its span; -1: none. */
+export interface PathLine {
+  readonly steps: readonly Step[];
+  readonly rows: Int32Array;
+}
+
+const NARROW = 0.3; // pixels: a step that is narrower is passed over
+
+/** The first step that ends behind a time. */
+const firstAfter = (steps: readonly Step[], time: number): number => {
+  let low = 0, high = steps.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (steps[middle].to <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+/** The critical path as one line through the bars; `topOf` a row is where it is on the canvas. */
+export const drawPath = (context: CanvasRenderingContext2D, line: PathLine, frame: Frame, topOf: (row: number) => number, look: Look) => {
+  let y = NaN;
+  context.beginPath();
+  for (let i = firstAfter(line.steps, frame.from); i < line.steps.length && line.steps[i].from < frame.to; i++) {
+    const left = x(frame, line.steps[i].from);
+    const right = x(frame, line.steps[i].to);
+    if (line.rows[i] < 0 || right - left < NARROW) continue;
+    const middle = topOf(line.rows[i]) + BAR_TOP + BAR_HEIGHT / 2;
+    if (Number.isNaN(y)) context.moveTo(Math.max(-2, left), middle);
+    else if (middle !== y) context.lineTo(left, y);
+    if (middle !== y) context.lineTo(left, middle);
+    context.lineTo(Math.min(frame.width + 2, right), middle);
+    y = middle;
+  }
+  context.lineJoin = "round";
+  context.strokeStyle = look.background;
+  context.lineWidth = 4;
+  context.stroke();
+  context.strokeStyle = look.text;
+  context.lineWidth = 2;
+  context.stroke();
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of one span.
 import { useEffect, useState } from "preact/hooks";
-import { addressOf } from "../lib/address";
+import { addressOf, place, setQuery } from "../lib/address";
 import { count, duration, moment, percent, short } from "../lib/format";
 import { SplitBar } from "../parts/bar";
 import { PARTS, partNumber, splitTotal } from "../parts/list";
@@ -116,7 +116,7 @@ interface Props {
   readonly trace: Trace;
   readonly span: number;
   readonly select: (span: number) => void;
-  readonly showKernel: (span: number) => void;
+  readonly showKernel?: (span: number) => void; // as rows, where there are rows
 }
 
 /** What ended a wait, and how long the thread then waited for a CPU. A thread is a link to its spans. */
@@ -178,13 +178,19 @@ export const Details = ({ session, trace, span, select, showKernel }: Props) => 
         <div><dt>Own time</dt><dd title="in which no child ran">{duration(trace.ownNs[span])}</dd></div>
         <div><dt>Begins</dt><dd>{duration(trace.begin[span])} after the trace, {moment(Number(trace.beginUnixNs) / 1e6 + trace.begin[span] / 1e6)}</dd></div>
         <div><dt>Span</dt><dd><code>{trace.ids[span]}</code></dd></div>
+        {trace.time && detail?.span === span && detail.detail.span.trace_id && (
+          <div><dt>Trace</dt><dd><a href={addressOf(["t", detail.detail.span.trace_id], { span: trace.ids[span] })}>open it</a></dd></div>
+        )}
         {trace.waker[span] > 0 && <div><dt>Woken by</dt><dd><Waker trace={trace} span={span} detail={detail?.span === span ? detail.detail : undefined} /></dd></div>}
         {parent >= 0 && (
           <div><dt>Parent</dt><dd><button class="link" onClick={() => select(parent)}><bdi>{short(nameOf(trace, parent), 60)}</bdi></button> <span class="faint">{isKernel ? "same thread" : <bdi>{evidenceText(detail?.span === span ? detail.detail.span.attributes : undefined)}</bdi>}</span></dd></div>
         )}
       </dl>
       <SplitTable trace={trace} span={span} />
-      {kernel > 0 && <p><button onClick={() => showKernel(span)}>Show what it did in the kernel ({count(kernel)})</button></p>}
+      {kernel > 0 && showKernel && <p><button onClick={() => showKernel(span)}>Show what it did in the kernel ({count(kernel)})</button></p>}
+      {!kernel && showKernel && !trace.hasAllKernel && !isKernel && place.value.query.get("kernel") !== "all" && detail?.detail.span.attributes["fathom.kernel"] !== undefined && (
+        <p><button onClick={() => setQuery({ kernel: "all", span: trace.ids[span] }, false)}>Read its calls and waits from the recording</button></p>
+      )}
       {detail?.span === span && <More trace={trace} detail={detail.detail} />}
     </section>
   );

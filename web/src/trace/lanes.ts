@@ -64,14 +64,22 @@ export const wakesOf = (t: Trace, lanes: readonly Lane[]): Wake[] => {
   return wakes;
 };
 
+/** The first of spans, sorted by their begin, that begins behind a time. */
+export const beginsAfter = (t: Trace, list: readonly number[], time: number): number => {
+  let low = 0, high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (t.begin[list[middle]] <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
 /** The span or wait of a lane at a time: a wait if `inWaits`, else the innermost span. -1: none. */
 export const at = (t: Trace, lane: Lane, timeNs: number, inWaits: boolean): number => {
-  let found = -1;
-  for (const span of inWaits ? lane.waits : lane.spans) {
-    if (t.begin[span] > timeNs) break;
-    if (t.end[span] >= timeNs) found = span;
-  }
-  return found;
+  const list = inWaits ? lane.waits : lane.spans;
+  for (let i = beginsAfter(t, list, timeNs) - 1; i >= 0; i--) if (t.end[list[i]] >= timeNs) return list[i];
+  return -1;
 };
 
 /** What a lane did, in words: the longest kinds of waiting. */

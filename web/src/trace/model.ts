@@ -4,6 +4,7 @@
 import { largestPart, partNumber, PARTS } from "../parts/list";
 
 export interface ApiSpan {
+  readonly trace_id?: string;
   readonly span_id: string;
   readonly parent_id?: string;
   readonly name: string;
@@ -21,11 +22,47 @@ export interface ApiSpan {
   readonly dropped?: number;
 }
 
+/** A piece of the critical path, as the server calculates it. */
+export interface ApiStep {
+  readonly span_id: string;
+  readonly begin_unix_ns: string;
+  readonly end_unix_ns: string;
+  readonly state: string; // of STATES
+  readonly part?: string;
+  readonly place?: string;
+  readonly waker?: string;
+  readonly wait_id?: string;
+}
+
 export interface ApiTrace {
-  readonly trace_id: string;
+  readonly trace_id?: string; // not of spans of a time
+  readonly from_unix_ns?: string; // of these: the time that was asked for
+  readonly to_unix_ns?: string;
+  readonly partial?: boolean;
+  readonly hosts?: readonly string[];
+  readonly kernel?: string; // which kernel spans it has: "none", "stored", "all"
   readonly spans: readonly ApiSpan[];
   readonly resources: readonly { readonly service: string; readonly attributes: Record<string, unknown> }[];
   readonly scopes: readonly { readonly name: string; readonly version: string }[];
+  readonly critical?: { readonly span_id: string; readonly known_by: string; readonly cut?: boolean; readonly steps: readonly ApiStep[] };
+}
+
+/** What a span did in a piece of the critical path. */
+export interface Step {
+  readonly span: number;
+  readonly from: number;
+  readonly to: number;
+  readonly state: "running" | "runnable" | "waiting" | "split" | "unknown";
+  readonly part: number; // -1: not known
+  readonly place: string; // "": not known
+  readonly waker: string; // "redis-server 4112"; "": not known
+  readonly wait: number; // the kernel span that tells it; -1: none
+}
+
+export interface Path {
+  readonly steps: readonly Step[]; // in the order of time
+  readonly knownBy: string; // "spans", "waits", "wakers"
+  readonly isCut: boolean;
 }
 
 export interface Thread {
@@ -64,8 +101,18 @@ export interface Trace {
   readonly split: Float64Array; // of each span, PARTS.length values
   readonly ownNs: Float64Array; // the time in which no child ran
   readonly events: Float64Array; // pairs: span, time
-  readonly critical: Float64Array; // triples: span, from, to
+  readonly path: Path; // the critical one
   readonly notes: readonly string[]; // what is missing, for people
+  readonly time?: Time; // of spans of a time
+  readonly hasAllKernel: boolean; // the kernel spans of all spans whose thread is known, not only of those that are stored
+}
+
+/** The time that was asked for, since the begin of the first span, and what else its answer says. */
+export interface Time {
+  readonly from: number;
+  readonly to: number;
+  readonly isPartial: boolean;
+  readonly hosts: readonly string[];
 }
 
 export const KINDS = ["unspecified", "internal", "server", "client", "producer", "consumer"] as const;
@@ -103,7 +150,7 @@ const placeOf = (span: ApiSpan): string => {
 };
 
 /** "redis-server 4112", "timer". */
-const wakerOf = (span: ApiSpan): string => text(span.attributes.waker).replace(/\/(\d+)$/, " $1");
+const wakerOf = (span: ApiSpan): string => wakerName(text(span.attributes.waker));
 
 /** What tells a process from others: resources differ where its name or its labels changed. */
 const processOf = (answer: ApiTrace, span: ApiSpan): string => {
@@ -201,34 +248,29 @@ const ownTime = (t: Pick<Trace, "first" | "next" | "begin" | "end" | "kernel">, 
   return Math.max(0, t.end[span] - t.begin[span] - covered);
 };
 
-/**
- * The chain of work that the end of a root waited for: from its end backwards, always the child that
- * ended last. Returns triples: span, from, to.
- */
-export const criticalPath = (t: Pick<Trace, "first" | "next" | "begin" | "end" | "kernel">, root: number): number[] => {
-  const out: number[] = [];
-  const waiting: { span: number; until: number; children: number[] }[] = [];
-  const enter = (span: number, until: number) => {
-    const children: number[] = [];
-    for (let c = t.first[span]; c >= 0; c = t.next[c]) if (!t.kernel[c]) children.push(c);
-    waiting.push({ span, until, children: children.sort((a, b) => t.end[a] - t.end[b]) });
-  };
-  enter(root, t.end[root]);
-  while (waiting.length) {
-    const at = waiting[waiting.length - 1];
-    const child = at.children.pop();
-    if (child === undefined) {
-      if (at.until > t.begin[at.span]) out.push(at.span, t.begin[at.span], at.until);
-      waiting.pop();
-      continue;
-    }
-    const end = Math.min(t.end[child], at.until);
-    if (end <= Math.max(t.begin[child], t.begin[at.span]) || t.end[child] > at.until + 1) continue;
-    if (at.until > end) out.push(at.span, end, at.until);
-    at.until = Math.max(t.begin[child], t.begin[at.span]);
-    enter(child, end);
-  }
-  return out;
+/** "redis-server/4112" as people write it. */
+const wakerName = (waker: string): string => waker.replace(/\/(\d+)$/, " $1");
+
+const timeOf = (answer: ApiTrace, origin: bigint): Time | undefined => {
+  if (answer.from_unix_ns === undefined || answer.to_unix_ns === undefined) return undefined;
+  const since = (ns: string) => Number(BigInt(ns) - origin);
+  return { from: since(answer.from_unix_ns), to: since(answer.to_unix_ns), isPartial: answer.partial === true, hosts: answer.hosts ?? [] };
+};
+
+const NO_PATH: Path = { steps: [], knownBy: "spans", isCut: false };
+
+const pathOf = (answer: ApiTrace, origin: bigint): Path => {
+  if (!answer.critical) return NO_PATH;
+  const places = new Map<string, number>();
+  answer.spans.forEach((span, i) => {
+    if (!places.has(span.span_id)) places.set(span.span_id, i);
+  });
+  const steps = answer.critical.steps.map((step): Step => ({
+    span: places.get(step.span_id) ?? 0, from: Number(BigInt(step.begin_unix_ns) - origin), to: Number(BigInt(step.end_unix_ns) - origin),
+    state: step.state as Step["state"], part: step.part === undefined ? -1 : partNumber(step.part), place: step.place ?? "",
+    waker: wakerName(step.waker ?? ""), wait: step.wait_id === undefined ? -1 : (places.get(step.wait_id) ?? -1),
+  }));
+  return { steps, knownBy: answer.critical.known_by, isCut: answer.critical.cut === true };
 };
 
 const notesOf = (spans: readonly ApiSpan[], t: Trace): string[] => {
@@ -264,7 +306,9 @@ export const makeTrace = (answer: ApiTrace): Trace => {
   const n = spans.length;
   const texts = new Texts();
   const begins = spans.map((span) => BigInt(span.begin_unix_ns));
-  const origin = begins.reduce((least, at) => (at < least ? at : least), begins[0] ?? 0n);
+  const earliest = begins.reduce((least, at) => (at < least ? at : least), begins[0] ?? BigInt(answer.from_unix_ns ?? 0));
+  const asked = BigInt(answer.from_unix_ns ?? earliest);
+  const origin = asked < earliest ? asked : earliest;
   const t = {
     parent: new Int32Array(n).fill(-1), first: new Int32Array(n).fill(-1), next: new Int32Array(n).fill(-1),
     begin: new Float64Array(n), end: new Float64Array(n),
@@ -273,7 +317,7 @@ export const makeTrace = (answer: ApiTrace): Trace => {
     measured: new Uint8Array(n), split: new Float64Array(n * W), ownNs: new Float64Array(n),
   };
   const events: number[] = [];
-  let durationNs = 0;
+  let durationNs = answer.to_unix_ns === undefined ? 0 : Number(BigInt(answer.to_unix_ns) - origin);
   spans.forEach((span, i) => {
     t.begin[i] = Number(begins[i] - origin);
     t.end[i] = Math.max(t.begin[i], Number(BigInt(span.end_unix_ns) - origin));
@@ -298,11 +342,10 @@ export const makeTrace = (answer: ApiTrace): Trace => {
   roots.sort((a, b) => t.begin[a] - t.begin[b]);
   for (let i = 0; i < n; i++) sortChildren(t, i);
   for (let i = 0; i < n; i++) t.ownNs[i] = ownTime(t, i);
-  const main = roots.filter((i) => !t.kernel[i]).sort((a, b) => t.end[b] - t.begin[b] - (t.end[a] - t.begin[a]))[0];
   const trace: Trace = {
-    ...t, ...threadsOf(answer), id: answer.trace_id, beginUnixNs: String(origin), durationNs, count: n, texts: texts.list,
+    ...t, ...threadsOf(answer), id: answer.trace_id ?? "", beginUnixNs: String(origin), durationNs, count: n, texts: texts.list,
     ids: spans.map((span) => span.span_id), roots: Int32Array.from(roots), events: Float64Array.from(events),
-    critical: Float64Array.from(main === undefined ? [] : criticalPath(t, main)), notes: [],
+    path: pathOf(answer, origin), notes: [], time: timeOf(answer, origin), hasAllKernel: answer.kernel === "all",
   };
   return { ...trace, notes: notesOf(spans, trace) };
 };

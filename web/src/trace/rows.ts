@@ -103,6 +103,21 @@ export const makeRows = (t: Trace, shape: Shape): Row[] => {
   return rows;
 };
 
+/** The row of each span: that of the fold it is in, or of the one above it, where it has none. -1: none. */
+export const rowsOf = (t: Trace, rows: readonly Row[]): Int32Array => {
+  const places = new Int32Array(t.count).fill(-1);
+  rows.forEach((row, i) => {
+    if (!row.fold) places[row.span] = i;
+    else if (!row.isOpen) for (const span of row.fold.members) places[span] = i;
+  });
+  for (let i = 0; i < t.count; i++) {
+    let at = i;
+    while (at >= 0 && places[at] < 0) at = t.parent[at];
+    for (let below = i; at >= 0 && below !== at; below = t.parent[below]) places[below] = places[at];
+  }
+  return places;
+};
+
 /** Sets that show a span, wherever it is: all above it are open. */
 export const reveal = (t: Trace, shape: Shape, span: number): Shape => {
   const closed = new Set(shape.closed);

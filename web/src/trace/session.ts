@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace that is open: its worker, and what was asked of it.
+// Spans that are open, those of a trace or of a time: their worker, and what was asked of it.
 import { signal } from "@preact/signals";
 import { headers, needsToken, reason, type Refusal } from "../lib/api";
 import type { Trace } from "./model";
@@ -14,9 +14,10 @@ export class Session {
   private readonly waiting = new Map<number, (reply: Reply) => void>();
   private numbers = 0;
 
-  constructor(id: string) {
+  /** Asks for the spans of a path of the API: those of a trace, or of a time. */
+  constructor(path: string) {
     this.worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => this.take(data));
-    this.ask({ ask: "trace", path: `/api/v1/traces/${encodeURIComponent(id)}`, headers: headers() });
+    this.ask({ ask: "trace", path, headers: headers() });
   }
 
   private ask(question: Question): void {

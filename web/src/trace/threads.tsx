@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes of the threads of a trace: spans above, states beneath, arrows for wakes.
+import type { ComponentChildren } from "preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { ticks } from "../lib/axis";
 import { Canvas } from "../lib/canvas";
 import { count, duration, short } from "../lib/format";
 import { isDark, partColours, variable } from "../lib/theme";
 import { PARTS } from "../parts/list";
-import { at, type Lane, laneParts, lanesOf, type Wake, wakesOf } from "./lanes";
+import { at, beginsAfter, type Lane, laneParts, lanesOf, type Wake, wakesOf } from "./lanes";
 import { mainPart, nameOf, splitOf, type Trace, wakerText } from "./model";
-import { type TimeView, zoomed, moved } from "./waterfall";
+import { moved, type TimeView, zoomed } from "./time_view";
 
 const LANES_SHOWN = 200;
 const LANE = 40;
@@ -23,6 +24,7 @@ interface Props {
   readonly selected: number;
   readonly setView: (view: TimeView) => void;
   readonly select: (span: number) => void;
+  readonly above?: ComponentChildren; // beside the line that says what is under the pointer
 }
 
 interface Frame {
@@ -45,17 +47,19 @@ const drawAxis = (f: Frame, height: number) => {
   }
 };
 
-/** What is narrower than a pixel and lies in one that is drawn is passed over. */
+/** What is narrower than a pixel and lies in one that is drawn is passed over. Spans are sorted by their begin. */
 const drawEach = (f: Frame, t: Trace, list: readonly number[], draw: (span: number, x: number, width: number, i: number) => void) => {
   let last = -Infinity;
-  list.forEach((span, i) => {
-    if (t.end[span] < f.view.from || t.begin[span] > f.view.to) return;
+  const behind = beginsAfter(t, list, f.view.to);
+  for (let i = 0; i < behind; i++) {
+    const span = list[i];
+    if (t.end[span] < f.view.from) continue;
     const x = Math.max(-2, xOf(f, t.begin[span]));
     const width = Math.min(f.width + 2, xOf(f, t.end[span])) - x;
-    if (x + width <= last) return;
+    if (x + width <= last) continue;
     if (width < 1) last = Math.floor(x) + 1;
     draw(span, x, Math.max(1, width), i);
-  });
+  }
 };
 
 const drawSpans = (f: Frame, t: Trace, lane: Lane, top: number, selected: number) => {
@@ -134,12 +138,28 @@ const hoverText = (t: Trace, span: number): string => {
   return `${short(nameOf(t, span), 100)} ${duration(t.end[span] - t.begin[span])}${woken ? `, ${woken}` : ""}`;
 };
 
-export const Threads = ({ trace, view, selected, setView, select }: Props) => {
+/** A drag over the canvas, which shows the time of it. */
+interface Drag {
+  readonly from: number; // pixels
+  readonly to: number;
+}
+
+const DRAG_LEAST = 4; // pixels: less is a click
+
+const drawDrag = (f: Frame, drag: Drag, height: number) => {
+  f.context.fillStyle = variable("link");
+  f.context.globalAlpha = 0.2;
+  f.context.fillRect(Math.min(drag.from, drag.to), 0, Math.abs(drag.to - drag.from), height);
+  f.context.globalAlpha = 1;
+};
+
+export const Threads = ({ trace, view, selected, setView, select, above }: Props) => {
   const all = useMemo(() => lanesOf(trace), [trace]);
   const lanes = all.slice(0, LANES_SHOWN);
   const wakes = useMemo(() => wakesOf(trace, lanes), [trace]);
   const [width, setWidth] = useState(0);
   const [hover, setHover] = useState("");
+  const [drag, setDrag] = useState<Drag | undefined>();
   const dark = isDark.value;
   const height = AXIS + lanes.length * LANE;
   const draw = useCallback((context: CanvasRenderingContext2D, w: number) => {
@@ -153,8 +173,21 @@ export const Threads = ({ trace, view, selected, setView, select }: Props) => {
       drawSpans(f, trace, lane, top, selected);
     });
     drawWakes(f, wakes, selected);
-  }, [trace, view.from, view.to, selected, dark, height]);
+    if (drag) drawDrag(f, drag, height);
+  }, [trace, view.from, view.to, selected, dark, height, drag]);
   const timeAt = (x: number) => view.from + (x / (width || 1)) * (view.to - view.from);
+  const placeOf = (event: MouseEvent): number => event.clientX - (event.currentTarget as Element).getBoundingClientRect().left;
+  const release = (event: PointerEvent) => {
+    if (!drag) return;
+    const [from, to] = [Math.min(drag.from, placeOf(event)), Math.max(drag.from, placeOf(event))];
+    setDrag(undefined);
+    if (to - from > DRAG_LEAST) {
+      setView({ from: Math.max(0, timeAt(from)), to: Math.min(trace.durationNs, timeAt(to)) });
+      return;
+    }
+    const span = spanAt(event);
+    if (span >= 0) select(span);
+  };
   const spanAt = (event: MouseEvent): number => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
     const y = event.clientY - box.top - AXIS;
@@ -164,10 +197,13 @@ export const Threads = ({ trace, view, selected, setView, select }: Props) => {
     const found = at(trace, lane, timeAt(event.clientX - box.left), inWaits);
     return found >= 0 || !inWaits ? found : at(trace, lane, timeAt(event.clientX - box.left), false);
   };
-  if (!lanes.length) return <div class="lanes"><p class="faint">No span tells its thread: spans of libfathom do, and those that were joined with one.</p></div>;
+  if (!lanes.length) return <div class="lanes"><p class="faint">No span tells its thread: spans of libfathom do, and those that were joined with one. {above}</p></div>;
   return (
     <div class="lanes">
-      <p class="hover" role="status"><bdi>{hover || "Spans stand above what their thread did; an arrow leads from a thread to the one that it woke."}</bdi></p>
+      <div class="lanes-head">
+        <p class="hover" role="status"><bdi>{hover || "Spans stand above what their thread did; an arrow leads from a thread to the one that it woke."}</bdi></p>
+        {above}
+      </div>
       <div class="lanes-body">
         <ol class="lane-names" style={{ paddingTop: `${AXIS}px` }}>
           {lanes.map((lane) => {
@@ -181,11 +217,19 @@ export const Threads = ({ trace, view, selected, setView, select }: Props) => {
             );
           })}
         </ol>
-        <Canvas draw={draw} height={height} sized={setWidth} label={`What ${count(lanes.length)} threads did over time; the list beside it has their sums`}
+        <Canvas draw={draw} height={height} class="time" sized={setWidth} label={`What ${count(lanes.length)} threads did over time; the list beside it has their sums`}
           events={{
-            onMouseMove: (event: MouseEvent) => setHover(hoverText(trace, spanAt(event))),
+            onPointerDown: (event: PointerEvent) => {
+              if (event.button) return;
+              (event.currentTarget as Element).setPointerCapture(event.pointerId);
+              setDrag({ from: placeOf(event), to: placeOf(event) });
+            },
+            onPointerMove: (event: PointerEvent) => {
+              setHover(hoverText(trace, spanAt(event)));
+              if (drag) setDrag({ ...drag, to: placeOf(event) });
+            },
+            onPointerUp: release,
             onMouseLeave: () => setHover(""),
-            onClick: (event: MouseEvent) => { const span = spanAt(event); if (span >= 0) select(span); },
             onDblClick: () => setView({ from: 0, to: trace.durationNs }),
             onWheel: (event: WheelEvent) => {
               if (!event.ctrlKey && !event.shiftKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY)) return;

@@ -2,19 +2,22 @@
 // One trace: waterfall, details, sums; what is missing stands on top.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { addressOf, place, setQuery } from "../lib/address";
-import { count, duration, many, moment, percent, short, unbroken } from "../lib/format";
+import { count, duration, many, moment, short, unbroken } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { Empty, Failed, Loading } from "../lib/states";
 import { Legend } from "../parts/bar";
-import { largestPart, PART_COUNT, PARTS, splitTotal } from "../parts/list";
+import { PART_COUNT, splitTotal } from "../parts/list";
 import { Details } from "./details";
 import { nameOf, serviceOf, type Trace } from "./model";
-import { ownSplit } from "./own";
+import { pathKnownBy, pathSentence } from "./path";
+import { PathSteps } from "./path_steps";
 import { makeRows, reveal, type Row, type Shape } from "./rows";
 import { Session } from "./session";
 import { Statistics } from "./statistics";
 import { Threads } from "./threads";
-import { moved, type TimeView, Waterfall, zoomed } from "./waterfall";
+import { timeKeys } from "./time_keys";
+import { type TimeView, viewOfAddress, viewText } from "./time_view";
+import { Waterfall } from "./waterfall";
 
 const NO_SHAPE: Shape = { closed: new Set(), kernel: new Set(), unfolded: new Set(), found: undefined, leastNs: 0 };
 const MATTERS = 0.01; // of the trace: shorter spans are hidden by "what matters"
@@ -26,39 +29,15 @@ const toggled = <T,>(set: ReadonlySet<T>, value: T): ReadonlySet<T> => {
   return next;
 };
 
-const viewOf = (trace: Trace): TimeView => {
-  const [from, to] = (place.value.query.get("view") ?? "").split("-").map(Number);
-  return to > from && from >= 0 ? { from, to } : { from: 0, to: trace.durationNs || 1 };
-};
-
 const rootOf = (trace: Trace): number => trace.roots.find((span) => !trace.kernel[span]) ?? trace.roots[0] ?? 0;
-
-/** The operation that has the most of the critical path, and what it did meanwhile. */
-const sentence = (trace: Trace): string => {
-  const times = new Map<string, { span: number; ns: number; most: number }>();
-  let all = 0;
-  for (let i = 0; i < trace.critical.length; i += 3) {
-    const [span, from, to] = trace.critical.slice(i, i + 3);
-    const key = `${trace.service[span]} ${trace.name[span]}`;
-    const time = times.get(key) ?? { span, ns: 0, most: 0 };
-    time.ns += to - from;
-    if (to - from > time.most) Object.assign(time, { span, most: to - from });
-    times.set(key, time);
-    all += to - from;
-  }
-  const first = [...times.values()].sort((a, b) => b.ns - a.ns)[0];
-  if (!first || times.size < 2) return "";
-  const split = ownSplit(trace, first.span);
-  const part = trace.measured[first.span] ? largestPart(split) : -1;
-  const text = `${percent(first.ns / all)} of the critical path is ${short(nameOf(trace, first.span), 80)} of ${short(serviceOf(trace, first.span), 60)}`;
-  return part < 0 ? `${text}.` : `${text}; ${percent(split[part] / splitTotal(split))} of its own time is ${PARTS[part].name}.`;
-};
 
 const Head = ({ trace }: { readonly trace: Trace }) => {
   const root = rootOf(trace);
+  const isGone = place.value.query.get("kernel") === "all" && !trace.hasAllKernel;
+  const notes = isGone ? [...trace.notes, "the recording of that time is there no longer: only the kernel spans that were stored are shown"] : trace.notes;
   let errors = 0, kernel = 0;
   const services = new Set<number>();
-  const said = useMemo(() => sentence(trace), [trace]);
+  const said = useMemo(() => pathSentence(trace), [trace]);
   for (let i = 0; i < trace.count; i++) {
     errors += trace.error[i];
     kernel += trace.kernel[i] ? 1 : 0;
@@ -75,8 +54,8 @@ const Head = ({ trace }: { readonly trace: Trace }) => {
         {" · "}<code>{trace.id}</code>
       </p>
       {said && <p class="sentence"><bdi>{unbroken(said)}</bdi></p>}
-      {trace.notes.length > 0 && (
-        <ul class="notes" aria-label="What is missing">{trace.notes.map((note) => <li key={note}>{note}</li>)}</ul>
+      {notes.length > 0 && (
+        <ul class="notes" aria-label="What is missing">{notes.map((note) => <li key={note}>{note}</li>)}</ul>
       )}
     </div>
   );
@@ -104,8 +83,13 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
   const critical = query.get("path") !== "0";
   const tab = query.get("tab") ?? "spans";
   const found = useFound(session, words);
-  const [shape, setShape] = useState<Shape>(() => (wanted < 0 ? NO_SHAPE : reveal(trace, NO_SHAPE, wanted)));
-  const [view, setViewState] = useState(() => viewOf(trace));
+  const [shape, setShape] = useState<Shape>(() => {
+    if (wanted < 0) return NO_SHAPE;
+    const isAsked = trace.hasAllKernel && !trace.kernel[wanted]; // its kernel spans were asked for
+    return reveal(trace, isAsked ? { ...NO_SHAPE, kernel: new Set([wanted]) } : NO_SHAPE, wanted);
+  });
+  const whole: TimeView = { from: 0, to: trace.durationNs || 1 };
+  const [view, setViewState] = useState(() => viewOfAddress(whole));
   const selected = wanted < 0 ? rootOf(trace) : wanted;
   const rows = useMemo(
     () => makeRows(trace, { ...shape, found: hides ? found : undefined, leastNs: matters ? trace.durationNs * MATTERS : 0 }),
@@ -114,8 +98,7 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
   const at = rows.findIndex((row) => row.span === selected && !row.fold);
   const setView = (next: TimeView) => {
     setViewState(next);
-    const all = next.from <= 0 && next.to >= trace.durationNs;
-    setQuery({ view: all ? null : `${Math.round(next.from)}-${Math.round(next.to)}` });
+    setQuery({ view: viewText(next, whole) });
   };
   const selectSpan = (span: number) => {
     if (!rows.some((row) => row.span === span && !row.fold)) setShape(reveal(trace, shape, span));
@@ -143,19 +126,8 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
       }
     }
   };
-  const middle = () => (trace.begin[selected] + trace.end[selected]) / 2;
-  const around = () => (middle() >= view.from && middle() <= view.to ? middle() : (view.from + view.to) / 2);
-  const length = view.to - view.from;
   useKeys([
-    { keys: ["w", "+"], shown: "w", what: "zoom in", run: () => setView(zoomed(trace, view, 0.7, around())) },
-    { keys: ["s", "-"], shown: "s", what: "zoom out", run: () => setView(zoomed(trace, view, 1 / 0.7, around())) },
-    { keys: ["a"], shown: "a", what: "earlier", run: () => setView(moved(trace, view, -length / 5)) },
-    { keys: ["d"], shown: "d", what: "later", run: () => setView(moved(trace, view, length / 5)) },
-    { keys: ["f"], shown: "f", what: "fit the selected span", run: () => {
-      const margin = Math.max(50, (trace.end[selected] - trace.begin[selected]) * 0.05);
-      setView({ from: Math.max(0, trace.begin[selected] - margin), to: Math.min(trace.durationNs, trace.end[selected] + margin) });
-    } },
-    { keys: ["0"], shown: "0", what: "the whole trace", run: () => setView({ from: 0, to: trace.durationNs }) },
+    ...timeKeys(trace, view, selected, whole, setView),
     { keys: ["ArrowDown", "j"], shown: "↓ j", what: "next span", run: () => step(1) },
     { keys: ["ArrowUp", "k"], shown: "↑ k", what: "span before", run: () => step(-1) },
     { keys: ["ArrowRight", "Enter"], shown: "→", what: "open the span", run: () => {
@@ -186,7 +158,7 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
       <Head trace={trace} />
       <div class="tools">
         <div class="tabs" role="group" aria-label="Show">
-          {[["spans", "Spans"], ["threads", "Threads"], ["sums", "Sums"]].map(([key, name]) =>
+          {[["spans", "Spans"], ["path", "Critical path"], ["threads", "Threads"], ["sums", "Sums"]].map(([key, name]) =>
             <button key={key} aria-pressed={tab === key} onClick={() => setQuery({ tab: key === "spans" ? null : key })}>{name}</button>)}
         </div>
         <input type="search" placeholder="Find in names and attributes" aria-label="Find" value={words} onInput={(event) => setQuery({ find: event.currentTarget.value })}
@@ -194,13 +166,14 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
         {words && <span role="status">{found ? many(hits, "span") : "…"}</span>}
         {words && <label><input type="checkbox" checked={hides} onChange={() => setQuery({ hide: hides ? null : "1" })} /> hide others</label>}
         <label title="Hides spans that are shorter than 1 % of the trace"><input type="checkbox" checked={matters} onChange={() => setQuery({ matters: matters ? null : "1" })} /> what matters</label>
-        <label title="The chain of work that the end waited for"><input type="checkbox" checked={critical} onChange={() => setQuery({ path: critical ? "0" : null })} /> critical path</label>
+        <label title={`The line through the bars: what the end waited for. ${pathKnownBy(trace)}`}><input type="checkbox" checked={critical} onChange={() => setQuery({ path: critical ? "0" : null })} /> critical path</label>
         <a class="button" href={addressOf(["compare"], { a: trace.id })}>Compare</a>
-        {length < trace.durationNs && <button onClick={() => setView({ from: 0, to: trace.durationNs })}>whole trace</button>}
+        {view.to - view.from < trace.durationNs && <button onClick={() => setView(whole)}>whole trace</button>}
       </div>
       <div class="trace-body">
         {tab === "sums"
           ? <Statistics trace={trace} select={(span) => { setQuery({ tab: null }); selectSpan(span); }} />
+          : tab === "path" ? <PathSteps trace={trace} select={selectSpan} />
           : tab === "threads" ? <Threads trace={trace} view={view} selected={selected} setView={setView} select={selectSpan} />
           : <Waterfall trace={trace} rows={rows} view={view} selected={selected} found={found} critical={critical} setView={setView} select={select} toggle={toggle} showRow={at} />}
         <Details session={session} trace={trace} span={selected} select={selectSpan}
@@ -214,12 +187,14 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
 };
 
 export const TraceView = ({ id }: { readonly id: string }) => {
-  const [session, setSession] = useState<Session | undefined>();
+  const all = place.value.query.get("kernel") === "all";
+  const [opened, setOpened] = useState<{ readonly all: boolean; readonly session: Session } | undefined>();
   useEffect(() => {
-    const opened = new Session(id);
-    setSession(opened);
-    return () => opened.close();
-  }, [id]);
+    const session = new Session(`/api/v1/traces/${encodeURIComponent(id)}${all ? "?kernel=all" : ""}`);
+    setOpened({ all, session });
+    return () => session.close();
+  }, [id, all]);
+  const session = opened?.all === all ? opened.session : undefined;
   const error = session?.error.value;
   const trace = session?.trace.value;
   if (error?.status === 404) {
@@ -230,6 +205,6 @@ export const TraceView = ({ id }: { readonly id: string }) => {
     );
   }
   if (error) return <Failed error={error} />;
-  if (!session || !trace) return <Loading what="Loading the trace" />;
-  return <Opened session={session} trace={trace} />;
+  if (!session || !trace) return <Loading what={all ? "Reading the recording of the trace" : "Loading the trace"} />;
+  return <Opened key={String(all)} session={session} trace={trace} />;
 };

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of spans, of which only those that are seen exist: names as elements, bars on a canvas.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ticks } from "../lib/axis";
 import { count, duration, short } from "../lib/format";
 import { isDark, partColours, variable } from "../lib/theme";
 import { splitText } from "../parts/bar";
-import { drawCritical, drawEvents, drawRow, type Frame, type Look, makeHatch, ROW_HEIGHT } from "./bars";
+import { drawEvents, drawPath, drawRow, type Frame, type Look, makeHatch, type PathLine, ROW_HEIGHT } from "./bars";
 import { nameOf, serviceOf, splitOf, type Trace, wakerText } from "./model";
-import type { Row } from "./rows";
-
-export interface TimeView {
-  readonly from: number;
-  readonly to: number;
-}
+import { type Row, rowsOf } from "./rows";
+import { moved, type TimeView, zoomed } from "./time_view";
 
 interface Props {
   readonly trace: Trace;
@@ -84,17 +80,6 @@ const Name = ({ trace, row, number, top, selected, faint, select, toggle }: Name
   );
 };
 
-/** Segments of the critical path by span. */
-const criticalOf = (trace: Trace): Map<number, [number, number][]> => {
-  const map = new Map<number, [number, number][]>();
-  for (let i = 0; i < trace.critical.length; i += 3) {
-    const list = map.get(trace.critical[i]) ?? [];
-    list.push([trace.critical[i + 1], trace.critical[i + 2]]);
-    map.set(trace.critical[i], list);
-  }
-  return map;
-};
-
 const eventsOf = (trace: Trace): Map<number, number[]> => {
   const map = new Map<number, number[]>();
   for (let i = 0; i < trace.events.length; i += 2) {
@@ -105,18 +90,6 @@ const eventsOf = (trace: Trace): Map<number, number[]> => {
   return map;
 };
 
-export const zoomed = (trace: Trace, view: TimeView, factor: number, around: number): TimeView => {
-  const length = Math.min(trace.durationNs || 1, Math.max(100, (view.to - view.from) * factor));
-  const share = (around - view.from) / (view.to - view.from);
-  return moved(trace, { from: around - share * length, to: around + (1 - share) * length }, 0);
-};
-
-export const moved = (trace: Trace, view: TimeView, by: number): TimeView => {
-  const length = view.to - view.from;
-  const from = Math.min(Math.max(0, view.from + by), Math.max(0, (trace.durationNs || 1) - length));
-  return { from, to: from + length };
-};
-
 export const Waterfall = (props: Props) => {
   const { trace, rows, view, selected, found, critical, setView, select, toggle, showRow } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -124,7 +97,11 @@ export const Waterfall = (props: Props) => {
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [top, setTop] = useState(0);
   const [drag, setDrag] = useState<{ from: number; to: number } | undefined>();
-  const [facts] = useState(() => ({ critical: criticalOf(trace), events: eventsOf(trace) }));
+  const [events] = useState(() => eventsOf(trace));
+  const line = useMemo((): PathLine => {
+    const places = critical ? rowsOf(trace, rows) : new Int32Array(0);
+    return { steps: critical ? trace.path.steps : [], rows: Int32Array.from(trace.path.steps, (step) => places[step.span] ?? -1) };
+  }, [trace, rows, critical]);
   const width = Math.max(0, size.width - NAMES_WIDTH);
   const firstRow = Math.max(0, Math.floor(top / ROW_HEIGHT));
   const lastRow = Math.min(rows.length, Math.ceil((top + size.height) / ROW_HEIGHT));
@@ -172,9 +149,10 @@ export const Waterfall = (props: Props) => {
         context.fillRect(0, at, width, ROW_HEIGHT);
       }
       drawRow(context, trace, row, frame, at, look);
-      if (!row.fold) drawEvents(context, facts.events.get(row.span) ?? [], frame, at, look);
-      if (critical && !row.fold) drawCritical(context, facts.critical.get(row.span) ?? [], frame, at, look);
+      if (!row.fold) drawEvents(context, events.get(row.span) ?? [], frame, at, look);
     });
+    context.globalAlpha = 1;
+    if (line.steps.length) drawPath(context, line, frame, (row) => AXIS_HEIGHT + row * ROW_HEIGHT - top, look);
     context.restore();
     if (drag) {
       context.fillStyle = look.selected;
@@ -182,7 +160,7 @@ export const Waterfall = (props: Props) => {
       context.fillRect(Math.min(drag.from, drag.to), 0, Math.abs(drag.to - drag.from), size.height + AXIS_HEIGHT);
       context.globalAlpha = 1;
     }
-  }, [trace, rows, view, selected, found, critical, top, size, drag, dark]);
+  }, [trace, rows, view, selected, found, line, top, size, drag, dark]);
 
   const timeAt = (x: number) => view.from + (x / width) * (view.to - view.from);
   const wheel = (event: WheelEvent) => {

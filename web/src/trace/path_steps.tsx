@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The critical path of a trace, step by step.
+import { count, duration, many, percent, short } from "../lib/format";
+import { largestPart, PARTS } from "../parts/list";
+import { nameOf, serviceOf, type Step, type Trace } from "./model";
+import { ownSplit } from "./own";
+import { type PathRow, pathKnownBy, pathRows, stepText } from "./path";
+
+const ROWS_SHOWN = 300;
+
+const colourOf = (t: Trace, step: Step): string => {
+  const part = step.part >= 0 ? step.part : step.state === "split" ? largestPart(ownSplit(t, step.span)) : -1;
+  return `var(--${part < 0 ? "plain" : `part-${PARTS[part].key}`})`;
+};
+
+const What = ({ trace, row, select }: { readonly trace: Trace; readonly row: PathRow; readonly select: (span: number) => void }) => {
+  const [step] = row.steps;
+  if (row.steps.length > 1) return <td class="faint">{many(row.steps.length, "short step")}, from {short(nameOf(trace, step.span), 60)} on</td>;
+  return (
+    <td>
+      <button class="link" onClick={() => select(step.wait >= 0 ? step.wait : step.span)}><bdi>{short(nameOf(trace, step.span) || "(no name)", 80)}</bdi></button>{" "}
+      <span class="service"><bdi>{short(serviceOf(trace, step.span), 40)}</bdi></span> <bdi>{stepText(trace, step)}</bdi>
+    </td>
+  );
+};
+
+/** Where in the path a row is. */
+const Bar = ({ trace, row, all }: { readonly trace: Trace; readonly row: PathRow; readonly all: number }) => {
+  const from = row.steps[0].from - trace.path.steps[0].from;
+  return (
+    <span class="path-bar">
+      <span style={{ left: `${(from / all) * 100}%`, width: `${Math.max(0.3, (row.ns / all) * 100)}%`, background: row.steps.length > 1 ? "var(--plain)" : colourOf(trace, row.steps[0]) }} />
+    </span>
+  );
+};
+
+export const PathSteps = ({ trace, select }: { readonly trace: Trace; readonly select: (span: number) => void }) => {
+  const rows = pathRows(trace);
+  const all = rows.reduce((sum, row) => sum + row.ns, 0) || 1;
+  return (
+    <div class="statistics">
+      <p>What the end of the request waited for, in the order of time. <span class="faint">{pathKnownBy(trace)}</span></p>
+      <table class="path-steps">
+        <thead><tr><th>From</th><th class="number">Time</th><th class="number">Share</th><th>Where</th><th>What it did</th></tr></thead>
+        <tbody>
+          {rows.slice(0, ROWS_SHOWN).map((row) => (
+            <tr key={row.steps[0].from}>
+              <td class="number faint">{duration(row.steps[0].from)}</td>
+              <td class="number">{duration(row.ns)}</td><td class="number">{percent(row.ns / all)}</td>
+              <td class="place"><Bar trace={trace} row={row} all={all} /></td>
+              <What trace={trace} row={row} select={select} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > ROWS_SHOWN && <p class="faint">{count(rows.length - ROWS_SHOWN)} more are not shown.</p>}
+      {!rows.length && <p class="faint">The trace takes no time.</p>}
+    </div>
+  );
+};
