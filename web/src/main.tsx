@@ -5,6 +5,7 @@ import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { Compare } from "./compare/view";
 import { Coverage } from "./coverage/view";
+import { Lanes } from "./lanes/view";
 import { followLinks, place } from "./lib/address";
 import { Empty } from "./lib/states";
 import { Live } from "./live/view";
@@ -30,6 +31,7 @@ const viewOf = (path: readonly string[]): View => {
   if (first === "where") return { title: "Where", shown: <Where /> };
   if (first === "compare") return { title: "Compare", shown: <Compare /> };
   if (first === "map") return { title: "Map", shown: <ServiceMap /> };
+  if (first === "lanes") return { title: "Threads", shown: <Lanes /> };
   if (first === "coverage") return { title: "Coverage", shown: <Coverage /> };
   if (first === "live") return { title: "Live", shown: <Live /> };
   return {

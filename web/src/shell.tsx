@@ -19,7 +19,7 @@ interface Status {
   readonly spans_per_s?: number;
 }
 
-const VIEWS: readonly [string, string][] = [["", "Overview"], ["search", "Search"], ["map", "Map"], ["live", "Live"], ["compare", "Compare"], ["coverage", "Coverage"]];
+const VIEWS: readonly [string, string][] = [["", "Overview"], ["search", "Search"], ["map", "Map"], ["lanes", "Threads"], ["live", "Live"], ["compare", "Compare"], ["coverage", "Coverage"]];
 
 const trouble = (status: Status): string[] => {
   const lost = status.capture?.lost ?? 0;

@@ -32,6 +32,8 @@ const empty = async () => {
     await page.goto(address);
     await page.locator(".empty").waitFor();
   }
+  await page.goto("/lanes");
+  await page.getByText("No thread had a span then").waitFor();
   await page.goto("/coverage");
   await page.getByText("Nobody sent a span yet").waitFor();
   checks.equal("empty: nothing was lost", await page.getByText("Nothing was lost since the start").isVisible(), true);
@@ -111,6 +113,19 @@ const chain = async () => {
   checks.equal("compare: a key swaps the sides", new URL(page.url()).searchParams.get("a"), fast);
 };
 
+const lanes = async () => {
+  await page.goto("/lanes?from=5m&to=1s");
+  await page.locator(".lane-names li").first().waitFor();
+  checks.equal("lanes: of the threads that spans tell", await page.locator(".lane-names li").count(), 2);
+  await page.keyboard.press("w");
+  await page.waitForURL(/view=/);
+  await page.keyboard.press("0");
+  await page.waitForURL((url) => !url.searchParams.has("view"));
+  await page.locator(".lane-names button").first().click();
+  await page.locator(".details").getByRole("link", { name: "open it" }).waitFor();
+  checks.equal("lanes: axe-core finds nothing", await accessibility(packages, page), []);
+};
+
 const map = async () => {
   await page.goto("/map?last=5m");
   await page.locator(".calls tbody tr", { hasText: "front" }).waitFor();
@@ -171,6 +186,7 @@ try {
   await hostile(traces);
   await story();
   await chain();
+  await lanes();
   await map();
   await large(traces.large);
   await live();

@@ -76,10 +76,10 @@ def chain():
         took = (92 if i >= 60 else 12) * ms
         trace, begin = 3000 + i, i * 10**7
         client.append(span(trace, 1, "GET /image", begin=begin, took=took, kind=3, attributes=numbers(
-            {"fathom.time.user_ns": ms, "fathom.time.network_ns": took - ms}) + [
+            {"thread.id": 11, "fathom.time.user_ns": ms, "fathom.time.network_ns": took - ms}) + [
                 {"key": "edge.probability", "value": {"doubleValue": 0.5}}]))
         server.append(span(trace, 2, "decode", parent=1, begin=begin + ms, took=took - 2 * ms, attributes=numbers(
-            {"fathom.time.user_ns": 8 * ms, "fathom.time.runnable_ns": took - 10 * ms})))
+            {"thread.id": 21, "fathom.time.user_ns": 8 * ms, "fathom.time.runnable_ns": took - 10 * ms})))
     return {"front": client, "thumbnailer": server}
 
 

@@ -131,6 +131,13 @@ const threads = async () => {
   const tids = new Set(known.map((s) => `${resources[s.resource].attributes["process.pid"]} ${s.attributes["fathom.tid"] ?? s.attributes["thread.id"]}`));
   checks.equal("threads: each that is known has a lane", await page.locator(".lane-names li").count(), tids.size);
   await checkAccess("threads");
+  await page.getByRole("link", { name: "all threads of this time" }).click();
+  await page.getByRole("heading", { name: /^Threads/ }).waitFor();
+  await page.locator(".lane-names li").first().waitFor();
+  checks.equal("lanes: at least the threads of the trace", await page.locator(".lane-names li").count() >= tids.size, true);
+  await page.keyboard.press("w");
+  await page.waitForURL(/view=/);
+  await checkAccess("lanes");
 };
 
 /** A wait says what ended it. */

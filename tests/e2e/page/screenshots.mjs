@@ -26,6 +26,7 @@ const VIEWS = [
   ["search", "/search?last=1h", "table.found tbody tr"],
   ["compare", `/compare?a=${traces[0].trace_id}&b=${traces.at(-1).trace_id}`, ".trees .icicle"],
   ["map", "/map?last=1h", "section.map"],
+  ["lanes", `/lanes?from=${BigInt(traces[0].begin_unix_ns) - 200000000n}&to=${BigInt(traces[0].end_unix_ns) + 200000000n}`, ".lane-names li"],
   ["live", "/live", "section.live"],
   ["coverage", "/coverage", "section.coverage h2"],
   ["empty-operation", "/o/none/none", ".empty"],

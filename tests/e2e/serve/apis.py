@@ -477,7 +477,7 @@ def send_full(server):
 def check_openapi(server, checks):
     described = Described()
     send_full(server)
-    charts.check(server, checks, described, lambda *spans: send(server, charts.SERVICE, *spans), span_of)
+    charts.check(server, checks, described, lambda *spans, **more: send(server, charts.SERVICE, *spans, **more), span_of)
     window = {"from": "1h"}
     for path, parameters in (
             ("status", {}), ("services", window), ("operations", {**window, "service": "api-shop"}),

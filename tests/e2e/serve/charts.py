@@ -124,6 +124,23 @@ def check_path(server, checks, described):
                   (1, PAY_MS + LOCK_MS, SLOW_MS, "split", None, None)])
 
 
+def check_lanes(server, checks, described, send, span_of):
+    """Spans of threads in a time, on their host."""
+    for host, trace, tid in (("lane-1", 0x1a1, 7), ("lane-2", 0x1a2, 8)):
+        send(span_of((0x1a << 96) + trace, 1, "in a lane", at=trace, attributes={"thread.id": tid}),
+             span_of((0x1a << 96) + trace, 2, "lock", parent=1, at=trace, attributes={"thread.id": tid, "fathom.kind": "wait"}),
+             resource={"host.name": host})
+    server.wait("they are stored", lambda: server.trace(f"{(0x1a << 96) + 0x1a2:032x}"))
+    for parameters, threads in (({}, [7, 7, 8, 8]), ({"host": "lane-2"}, [8, 8]), ({"host": "lane-3"}, [])):
+        status, answer = server.get("/api/v1/lanes", **{"from": "5m", "limit": 1000}, **parameters)
+        checks.equal(f"described: lanes {parameters}", described.check("/api/v1/lanes", status, answer), "")
+        checks.equal(f"lanes: {parameters}", (sorted(answer["hosts"]), sorted(span["attributes"]["thread.id"] for span in answer["spans"])),
+                     (["lane-1", "lane-2"], threads))
+    for parameters in ({"from": "3h"}, {"limit": "0"}):
+        status, answer = server.get("/api/v1/lanes", **parameters)
+        checks.equal(f"lanes: {parameters} is refused", (status, described.check("/api/v1/lanes", status, answer)), (400, ""))
+
+
 def check(server, checks, described, send, span_of):
     send(*spans(span_of))
     server.wait("the requests are stored", lambda: server.trace(f"{(0xc4a << 96) + FAST + SLOW:032x}"))
@@ -138,6 +155,7 @@ def check(server, checks, described, send, span_of):
     check_where(ask, checks)
     check_traces(ask, checks)
     check_path(server, checks, described)
+    check_lanes(server, checks, described, send, span_of)
     check_edges(ask, checks)
     one = {"service": SERVICE, "operation": OPERATION}
     for path, parameters in (

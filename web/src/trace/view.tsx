@@ -29,6 +29,9 @@ const toggled = <T,>(set: ReadonlySet<T>, value: T): ReadonlySet<T> => {
   return next;
 };
 
+/** Nanoseconds since 1970. */
+const unixOf = (trace: Trace, ns: number): string => String(BigInt(trace.beginUnixNs) + BigInt(Math.round(ns)));
+
 const rootOf = (trace: Trace): number => trace.roots.find((span) => !trace.kernel[span]) ?? trace.roots[0] ?? 0;
 
 const Head = ({ trace }: { readonly trace: Trace }) => {
@@ -174,7 +177,8 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
         {tab === "sums"
           ? <Statistics trace={trace} select={(span) => { setQuery({ tab: null }); selectSpan(span); }} />
           : tab === "path" ? <PathSteps trace={trace} select={selectSpan} />
-          : tab === "threads" ? <Threads trace={trace} view={view} selected={selected} setView={setView} select={selectSpan} />
+          : tab === "threads" ? <Threads trace={trace} view={view} selected={selected} setView={setView} select={selectSpan}
+            above={<a href={addressOf(["lanes"], { from: unixOf(trace, 0), to: unixOf(trace, trace.durationNs + 1) })}>all threads of this time</a>} />
           : <Waterfall trace={trace} rows={rows} view={view} selected={selected} found={found} critical={critical} setView={setView} select={select} toggle={toggle} showRow={at} />}
         <Details session={session} trace={trace} span={selected} select={selectSpan}
           showKernel={(span) => setShape({ ...shape, kernel: toggled(shape.kernel, span), closed: new Set([...shape.closed].filter((other) => other !== span)) })} />

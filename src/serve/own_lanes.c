@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spans and waits of threads in a time, whichever trace they are of: /api/v1/lanes. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "serve/answer.h"
+#include "serve/gather.h"
+#include "serve/own.h"
+#include "serve/own_span.h"
+#include "serve/parameters.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define LENGTH_NS (10 * SECOND_NS) /* unless asked for otherwise */
+#define LENGTH_MAX_NS (3600 * SECOND_NS)
+#define BEFORE_NS (60 * SECOND_NS) /* spans that began so long before are looked at, too */
+#define TRACES 300		   /* unless asked for otherwise */
+#define HOSTS_MAX 200
+
+struct lanes_query {
+	uint64_t from_ns, to_ns, traces;
+	const char *host; /* NULL: any */
+};
+
+/* The reason why the parameters are refused; NULL: they are not. */
+static const char *parameters_read(struct query *q, struct lanes_query *out)
+{
+	const char *limit = query_value(q, "limit");
+	uint64_t now_ns = own_now_ns();
+
+	*out = (struct lanes_query){.from_ns = now_ns - LENGTH_NS,
+				    .to_ns = now_ns,
+				    .traces = TRACES,
+				    .host = query_value(q, "host")};
+	if (!own_range(q, &out->from_ns, &out->to_ns) || out->from_ns >= out->to_ns)
+		return OWN_RANGE_WHY;
+	if (out->to_ns - out->from_ns > LENGTH_MAX_NS)
+		return "the range has an hour at most";
+	if (limit && (!number_parse(limit, GATHER_TRACES_MAX, &out->traces) || !out->traces))
+		return "limit is a number of traces from 1 to 1000";
+	return NULL;
+}
+
+/* ---- which spans ---- */
+
+static bool is_in(const struct lanes_query *query, const struct received_span *span)
+{
+	return span->begin_ns < query->to_ns &&
+	       span->begin_ns + received_duration_ns(span) >= query->from_ns &&
+	       gather_thread(span) > 0;
+}
+
+typedef VEC(const char *) host_list; /* each once */
+
+static int host_add(host_list *hosts, const char *host)
+{
+	for (size_t i = 0; i < hosts->count; i++) {
+		if (strcmp(hosts->data[i], host) == 0)
+			return 0;
+	}
+	return hosts->count < HOSTS_MAX ? vec_push(hosts, host) : 0;
+}
+
+/* Keeps what lies in the range, and collects the hosts that it is from. */
+static int spans_choose(struct received_batch *batch, const struct lanes_query *query,
+			host_list *hosts)
+{
+	size_t left = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < batch->count && !err; i++) {
+		const char *host = gather_host(&batch->data[i]);
+
+		if (!is_in(query, &batch->data[i]))
+			continue;
+		if (host)
+			err = host_add(hosts, host);
+		if (!query->host || (host && strcmp(host, query->host) == 0))
+			batch->data[left++] = batch->data[i];
+	}
+	batch->count = err ? batch->count : left;
+	return err;
+}
+
+static int spans_find(struct query *q, const struct lanes_query *query,
+		      struct received_batch *batch, bool *is_partial)
+{
+	const struct store_query search = {
+		.kind = -1,
+		.begin_from_ns = query->from_ns > BEFORE_NS ? query->from_ns - BEFORE_NS : 0,
+		.begin_to_ns = query->to_ns - 1,
+		.limit = query->traces};
+	struct store_marks marks = {0};
+	struct store_ids ids = {0};
+	int err = store_search_marks(q->source->store, &search, &marks, q->e);
+
+	for (size_t i = 0; i < marks.count && !err; i++)
+		err = vec_push(&ids, marks.data[i].id);
+	*is_partial = marks.is_partial || marks.count == query->traces;
+	err = err ? err : traces_joined(q, &ids, batch);
+	err = err ? err : store_find_kernel(q->source->store, &ids, q->pool, batch, q->e);
+	vec_free(&marks);
+	vec_free(&ids);
+	return err;
+}
+
+/* ---- the answer ---- */
+
+static int answer_write(struct query *q, const struct lanes_query *query,
+			const struct received_batch *batch, const host_list *hosts, bool is_partial)
+{
+	struct json j;
+	int err;
+
+	json_init_bytes(&j, q->body);
+	json_object_begin(&j, NULL);
+	json_u64(&j, "version", 1);
+	json_u64(&j, "from_unix_ns", query->from_ns);
+	json_u64(&j, "to_unix_ns", query->to_ns);
+	json_bool(&j, "partial", is_partial);
+	json_array_begin(&j, "hosts");
+	for (size_t i = 0; i < hosts->count; i++)
+		json_string(&j, NULL, hosts->data[i]);
+	json_array_end(&j);
+	err = own_spans_write(&j, batch);
+	json_object_end(&j);
+	return json_end(&j) || err ? -ENOMEM : MHD_HTTP_OK;
+}
+
+int own_lanes(struct query *q)
+{
+	struct received_batch batch = {0};
+	host_list hosts = {0};
+	struct lanes_query query;
+	const char *why = parameters_read(q, &query);
+	bool is_partial = false;
+	int err;
+
+	if (why)
+		return own_error(q, MHD_HTTP_BAD_REQUEST, why);
+	err = spans_find(q, &query, &batch, &is_partial);
+	err = err ? err : spans_choose(&batch, &query, &hosts);
+	err = err ? err : answer_write(q, &query, &batch, &hosts, is_partial);
+	vec_free(&hosts);
+	vec_free(&batch);
+	return err;
+}

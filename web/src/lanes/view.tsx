@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// All threads of a time, whichever trace their spans are of.
+import { useEffect, useState } from "preact/hooks";
+import { addressOf, place, setQuery } from "../lib/address";
+import { query } from "../lib/api";
+import { clock, count, duration, many, moment } from "../lib/format";
+import { useKeys } from "../lib/keys";
+import { Empty, Failed, Loading } from "../lib/states";
+import { Legend } from "../parts/bar";
+import { PART_COUNT } from "../parts/list";
+import { Details } from "../trace/details";
+import type { Time, Trace } from "../trace/model";
+import { Session } from "../trace/session";
+import { Threads } from "../trace/threads";
+import { timeKeys } from "../trace/time_keys";
+import { type TimeView, viewOfAddress, viewText } from "../trace/time_view";
+
+const LENGTHS = ["100ms", "1s", "10s", "60s"] as const;
+const LENGTH_NS: Readonly<Record<string, number>> = { "100ms": 1e8, "1s": 1e9, "10s": 1e10, "60s": 6e10 };
+const SETTLED = "3s"; // spans are stored by then
+
+const unixMs = (trace: Trace, ns: number): number => Number(trace.beginUnixNs) / 1e6 + ns / 1e6;
+
+/** Another time, in nanoseconds since 1970. */
+const range = (trace: Trace, from: number, to: number) => {
+  const unix = (ns: number) => String(BigInt(trace.beginUnixNs) + BigInt(Math.round(ns)));
+  return { from: unix(from), to: unix(to), view: null, span: null };
+};
+
+const Tools = ({ trace, time }: { readonly trace: Trace; readonly time: Time }) => {
+  const length = time.to - time.from;
+  const host = place.value.query.get("host") ?? "";
+  const hosts = host && !time.hosts.includes(host) ? [host, ...time.hosts] : time.hosts;
+  return (
+    <div class="tools">
+      <h1>Threads <span class="faint">{moment(unixMs(trace, time.from))} to {clock(unixMs(trace, time.to), true)}, {duration(length)}</span></h1>
+      <button onClick={() => setQuery(range(trace, time.from - length, time.to - length), false)}>◂ earlier</button>
+      <button onClick={() => setQuery(range(trace, time.from + length, time.to + length), false)}>later ▸</button>
+      <label><span class="unseen">Length</span>
+        <select value={LENGTHS.find((key) => LENGTH_NS[key] === Math.round(length)) ?? ""}
+          onChange={(event) => setQuery(range(trace, time.to - LENGTH_NS[event.currentTarget.value], time.to), false)}>
+          {!LENGTHS.some((key) => LENGTH_NS[key] === Math.round(length)) && <option value="">{duration(length)}</option>}
+          {LENGTHS.map((key) => <option key={key} value={key}>{duration(LENGTH_NS[key])}</option>)}
+        </select></label>
+      {(hosts.length > 1 || host) && (
+        <label>Host <select value={host} onChange={(event) => setQuery({ host: event.currentTarget.value, view: null, span: null }, false)}>
+          <option value="">all</option>{hosts.map((name) => <option key={name} value={name}>{name}</option>)}
+        </select></label>
+      )}
+      <button onClick={() => setQuery({ from: null, to: null, view: null, span: null, at: Date.now() }, false)}>now</button>
+    </div>
+  );
+};
+
+const Opened = ({ session, trace, time }: { readonly session: Session; readonly trace: Trace; readonly time: Time }) => {
+  const selected = trace.ids.indexOf(place.value.query.get("span") ?? "");
+  const whole: TimeView = { from: time.from, to: time.to };
+  const [view, setViewState] = useState(() => viewOfAddress(whole));
+  const setView = (next: TimeView) => {
+    setViewState(next);
+    setQuery({ view: viewText(next, whole) });
+  };
+  const select = (span: number) => setQuery({ span: trace.ids[span] });
+  useKeys(timeKeys(trace, view, selected, whole, setView));
+  const sums = new Float64Array(PART_COUNT);
+  trace.split.forEach((ns, i) => {
+    sums[i % PART_COUNT] += ns;
+  });
+  return (
+    <>
+      <Tools trace={trace} time={time} />
+      {time.isPartial && <p class="notes">These are not all: only the newest traces of the time were looked at. A shorter time has more of them.</p>}
+      {trace.count ? (
+        <>
+          <div class="trace-body">
+            <Threads trace={trace} view={view} selected={selected} setView={setView} select={select}
+              above={view.from > whole.from || view.to < whole.to ? <button onClick={() => setView(whole)}>whole time</button> : undefined} />
+            {selected >= 0
+              ? <Details session={session} trace={trace} span={selected} select={select} />
+              : <section class="details" aria-label="Details"><p class="faint">{many(trace.count, "span")} on {many(trace.threads.length, "thread")}. A click shows what is known of a span, and leads to its trace. W, A, S, D move the time; a drag looks at less of it.</p></section>}
+          </div>
+          <Legend splits={[sums]} />
+          <p class="faint">Threads are seen while they have spans: {count(trace.threads.length)} had one then. What ended a wait is known where its kernel spans are stored.</p>
+        </>
+      ) : (
+        <Empty title="No thread had a span then">
+          <p>Spans tell their thread where they are of libfathom, or were joined with a thread by <code>fathom up</code>. Look at <button class="link" onClick={() => setQuery(range(trace, time.to - 6e10, time.to), false)}>a longer time</button>, or at <a href="/search">traces</a>.</p>
+        </Empty>
+      )}
+    </>
+  );
+};
+
+export const Lanes = () => {
+  const { query: parameters } = place.value;
+  const path = query("lanes", {
+    from: parameters.get("from") ?? "13s", to: parameters.get("to") ?? SETTLED, host: parameters.get("host") ?? undefined,
+  });
+  const key = `${path} ${parameters.get("at") ?? ""}`;
+  const [session, setSession] = useState<{ key: string; session: Session } | undefined>();
+  useEffect(() => {
+    const opened = new Session(path);
+    setSession({ key, session: opened });
+    return () => opened.close();
+  }, [key]);
+  const current = session?.key === key ? session.session : undefined;
+  const error = current?.error.value;
+  const trace = current?.trace.value;
+  return (
+    <section class="lanes-view trace">
+      {error ? <><h1 class="unseen">Threads</h1><Failed error={error} /><p><a href={addressOf(["lanes"])}>The last ten seconds</a></p></>
+        : !current || !trace?.time ? <><h1 class="unseen">Threads</h1><Loading what="Loading spans of threads" /></>
+          : <Opened key={key} session={current} trace={trace} time={trace.time} />}
+    </section>
+  );
+};
