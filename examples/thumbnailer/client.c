@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exchange.h"
@@ -29,7 +30,9 @@ struct load {
 	unsigned long requests; /* 0: no limit */
 	unsigned long seconds;	/* 0: no limit */
 	unsigned long seed;
-	const char *save; /* a file for the last picture, or NULL */
+	unsigned long pause_ms; /* of a connection, behind each answer */
+	const char *save;	/* a file for the last picture, or NULL */
+	const char *fault;	/* to be switched on, instead of a load; or NULL */
 	int64_t deadline_ns;
 	_Atomic unsigned long taken; /* requests begun, by all connections */
 };
@@ -49,15 +52,18 @@ static volatile sig_atomic_t interrupted;
 
 static const char usage[] =
 	"usage: thumbnailer-client [options] -p PORT -v VIDEO\n"
+	"       thumbnailer-client [-a ADDRESS] -p PORT -F FAULT\n"
 	"  -a ADDRESS   IPv4 address of the server (127.0.0.1)\n"
 	"  -c N         connections, each asking in a closed loop (4)\n"
 	"  -n N         stop after N requests (100 without -d, else no limit)\n"
 	"  -d SECONDS   begin no request after that time\n"
 	"  -l SECONDS   length of the video (60)\n"
+	"  -g MS        pause of a connection between two requests (0)\n"
 	"  -w WIDTH     of the pictures (320)\n"
 	"  -f FORMAT    jpeg or png (jpeg)\n"
 	"  -s SEED      of the seconds asked for (1)\n"
 	"  -o FILE      keep the last picture; with one connection\n"
+	"  -F FAULT     switch a fault of the server on (thumbnailer-server -h), and end\n"
 	"Exits with 0 if every request succeeded, 1 otherwise, 2 for wrong usage.\n";
 
 static void interrupt(int number)
@@ -162,11 +168,17 @@ static void request_ask(struct lane *lane, struct exchange *exchange)
 static void *lane_main(void *argument)
 {
 	struct lane *lane = argument;
+	unsigned long ms = lane->load->pause_ms;
+	const struct timespec pause = {.tv_sec = (time_t)(ms / 1000),
+				       .tv_nsec = (long)(ms % 1000) * 1000000};
 	struct exchange exchange;
 
 	exchange_init(&exchange, &lane->load->target);
-	while (request_take(lane->load))
+	while (request_take(lane->load)) {
 		request_ask(lane, &exchange);
+		if (ms)
+			nanosleep(&pause, NULL);
+	}
 	exchange_close(&exchange);
 	return NULL;
 }
@@ -255,6 +267,7 @@ static unsigned long number_parse(const char *text, unsigned long max)
 static bool text_set(struct load *load, int option, const char *text)
 {
 	const char **const fields[] = {['a'] = &load->target.address,
+				       ['F'] = &load->fault,
 				       ['f'] = &load->format,
 				       ['o'] = &load->save,
 				       ['v'] = &load->video};
@@ -278,6 +291,8 @@ static bool number_set(struct load *load, int option, const char *text)
 		return (load->seconds = number_parse(text, 1000000));
 	case 'l':
 		return (load->length_s = (unsigned)number_parse(text, 1000000));
+	case 'g':
+		return (load->pause_ms = number_parse(text, 1000000));
 	case 'w':
 		return (load->width = (unsigned)number_parse(text, 100000));
 	case 's':
@@ -292,16 +307,39 @@ static bool options_parse(struct load *load, int argc, char **argv)
 	struct in_addr address;
 	int option;
 
-	while ((option = getopt(argc, argv, "a:p:v:c:n:d:l:w:f:s:o:")) != -1)
+	while ((option = getopt(argc, argv, "a:p:v:c:n:d:l:w:f:s:o:F:g:")) != -1)
 		if (!optarg ||
 		    (!text_set(load, option, optarg) && !number_set(load, option, optarg)))
 			return false;
 	if (!load->requests && !load->seconds)
 		load->requests = 100;
+	if (load->fault)
+		return optind == argc && load->target.port && strlen(load->fault) < 16 &&
+		       !strpbrk(load->fault, " \r\n&?#");
 	return optind == argc && load->target.port && load->video && strlen(load->video) < 128 &&
 	       strlen(load->format) < 16 &&
 	       inet_pton(AF_INET, load->target.address, &address) == 1 &&
 	       !strpbrk(load->video, " \r\n&?#") && !(load->save && load->connections > 1);
+}
+
+/* No span tells of it: it is no load. */
+static int fault_switch(const struct load *load)
+{
+	struct exchange exchange;
+	struct exchange_answer answer = {0};
+	char path[64];
+	int error;
+
+	exchange_init(&exchange, &load->target);
+	snprintf(path, sizeof(path), "/fault?name=%s", load->fault);
+	error = exchange_get(&exchange, path, "", &answer);
+	if (error)
+		fprintf(stderr, "thumbnailer-client: %s\n", strerror(-error));
+	else
+		fwrite(answer.body, 1, answer.size, answer.status == 200 ? stdout : stderr);
+	error = error || answer.status != 200;
+	exchange_close(&exchange);
+	return error ? 1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -320,6 +358,8 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
+	if (load.fault)
+		return fault_switch(&load);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	fathom_init("thumbnailer-client");

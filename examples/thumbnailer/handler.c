@@ -11,6 +11,7 @@
 
 #include "connection.h"
 #include "fathom/fathom.h"
+#include "fault.h"
 #include "thumbnail.h"
 
 enum {
@@ -38,11 +39,14 @@ void handler_begin(struct connection *connection)
 	const struct http_request *request = &connection->request;
 	struct fathom_context parent = {0};
 	char name[64] = "HTTP";
+	bool is_known;
 
-	/* Only the known path may become part of a name: names are few, requests say anything. */
-	if (request->method && !strcmp(request->method, "GET"))
-		snprintf(name, sizeof(name), "GET%s",
-			 strcmp(request->path, "/thumbnail") ? "" : " /thumbnail");
+	/* Only known paths may become part of a name: names are few, requests say anything. */
+	if (request->method && !strcmp(request->method, "GET")) {
+		is_known = !strcmp(request->path, "/thumbnail") || !strcmp(request->path, "/fault");
+		snprintf(name, sizeof(name), "GET%s%s", is_known ? " " : "",
+			 is_known ? request->path : "");
+	}
 	fathom_extract_traceparent(http_field(request, "traceparent"), &parent);
 	connection->span = fathom_span_remote(&parent, name);
 	fathom_span_detach(&connection->span);
@@ -174,11 +178,18 @@ static int work_parse(struct work *work)
 	return 0;
 }
 
+static int phase_rights(struct work *work, struct fathom_span *span)
+{
+	fathom_span_string(span, "thumbnail.video", work->video);
+	return fault_ask(work->handler->fault, work->video);
+}
+
 static int phase_open(struct work *work, struct fathom_span *span)
 {
 	char path[PATH_MAX];
 	struct stat file;
 
+	fault_hold(work->handler->fault);
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", work->handler->videos, work->video) >=
 	    sizeof(path))
 		return -ENAMETOOLONG;
@@ -215,7 +226,7 @@ static int phase_encode(struct work *work, struct fathom_span *span)
 	fathom_span_integer(span, "thumbnail.width", work->image.width);
 	fathom_span_integer(span, "thumbnail.height", work->image.height);
 	fathom_span_integer(span, "thumbnail.bytes", (int64_t)work->image.size);
-	return 0;
+	return fault_keep(work->handler->fault, work->image.data, work->image.size);
 }
 
 struct phase {
@@ -223,6 +234,8 @@ struct phase {
 	int (*run)(struct work *work, struct fathom_span *span);
 	int status; /* of the answer if it fails for no other reason */
 };
+
+static const struct phase rights = {"rights", phase_rights, 500};
 
 static const struct phase phases[] = {
 	{"open", phase_open, 422},
@@ -286,7 +299,7 @@ static void phase_send(struct work *work)
 	char body[192];
 	int error;
 
-	if (work->status != 200) {
+	if (work->status != 200 || !work->image.data) {
 		response.type = "text/plain";
 		response.body = body;
 		response.size = (size_t)snprintf(body, sizeof(body), "%s\n", work->why);
@@ -311,6 +324,44 @@ static void work_tell(const struct work *work)
 	fathom_span_integer(span, "thumbnail.width", work->width);
 }
 
+/* GET /fault?name=NAME: there, and answered in words, only if the server has faults. */
+static bool is_fault(const struct work *work)
+{
+	const struct http_request *request = &work->connection->request;
+
+	return work->handler->fault && !strcmp(request->method, "GET") &&
+	       !strcmp(request->path, "/fault");
+}
+
+static void fault_switch(struct work *work)
+{
+	char name[16], text[64];
+	int error = http_parameter(&work->connection->request, "name", name, sizeof(name));
+
+	error = error ? -EINVAL : fault_set(work->handler->fault, name);
+	if (!error)
+		snprintf(work->why, sizeof(work->why), "fault: %s", name);
+	else if (error == -EINVAL)
+		work_fail(work, 400, "name=NAME is none, lock, fsync or peer");
+	else if (error == -ENOTCONN)
+		work_fail(work, 400, "peer needs the service of option -r");
+	else
+		work_fail(work, 500, thumbnail_error(error, text, sizeof(text)));
+}
+
+/* A picture. */
+static void picture_make(struct work *work)
+{
+	int error = work_parse(work);
+
+	if (!error)
+		work_tell(work);
+	if (!error && fault_asks(work->handler->fault))
+		error = phase_run(work, &rights);
+	for (size_t i = 0; !error && i < sizeof(phases) / sizeof(phases[0]); i++)
+		error = phase_run(work, &phases[i]);
+}
+
 void handler_run(const struct handler *handler, struct connection *connection)
 {
 	struct work work = {
@@ -319,14 +370,12 @@ void handler_run(const struct handler *handler, struct connection *connection)
 		.width = WIDTH_DEFAULT,
 		.status = 200,
 	};
-	int error;
 
 	fathom_span_attach(&connection->span);
-	error = work_parse(&work);
-	if (!error)
-		work_tell(&work);
-	for (size_t i = 0; !error && i < sizeof(phases) / sizeof(phases[0]); i++)
-		error = phase_run(&work, &phases[i]);
+	if (is_fault(&work))
+		fault_switch(&work);
+	else
+		picture_make(&work);
 	phase_send(&work);
 	thumbnail_close(work.thumbnail);
 	fathom_span_integer(&connection->span, "http.response.body.size", (int64_t)work.image.size);

@@ -4,13 +4,15 @@
 #define THUMBNAILER_HANDLER_H
 
 struct connection;
+struct fault;
 
 enum {
 	HANDLER_SEND_S = 20, /* for the whole answer; a client that takes longer loses it */
 };
 
 struct handler {
-	const char *videos; /* the directory with the videos, and nothing else */
+	const char *videos;  /* the directory with the videos, and nothing else */
+	struct fault *fault; /* borrowed; NULL: GET /fault is not served */
 };
 
 /*

@@ -6,8 +6,10 @@
  */
 #include <errno.h>
 #include <libavutil/log.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 
 #include "connection.h"
 #include "fathom/fathom.h"
+#include "fault.h"
 #include "front.h"
 #include "handler.h"
 #include "pool.h"
@@ -29,6 +32,8 @@ struct options {
 	const char *address;
 	unsigned port;
 	unsigned threads;
+	unsigned rights_port; /* 0: nothing is asked */
+	bool has_faults;
 	const char *videos;
 };
 
@@ -38,12 +43,18 @@ struct server {
 };
 
 static const char usage[] =
-	"usage: thumbnailer-server [-a ADDRESS] [-p PORT] [-t THREADS] DIRECTORY\n"
+	"usage: thumbnailer-server [-a ADDRESS] [-p PORT] [-t THREADS] [-f] [-r PORT] DIRECTORY\n"
 	"Serves GET /thumbnail?video=NAME&second=S[&width=W][&format=jpeg|png] for the videos\n"
 	"in DIRECTORY. Prints `port N` when it is ready. SIGTERM and SIGINT end it.\n"
 	"  -a ADDRESS  numeric address to listen on (127.0.0.1)\n"
 	"  -p PORT     0 lets the kernel choose one (0)\n"
-	"  -t THREADS  workers (4)\n";
+	"  -t THREADS  workers (4)\n"
+	"  -f          serve GET /fault?name=NAME, too, which switches a fault on while it runs:\n"
+	"              lock   each picture holds a lock of all workers for 20 ms\n"
+	"              fsync  each picture is appended to DIRECTORY/.journal and synced\n"
+	"              peer   the service of -r takes 60 ms to answer\n"
+	"              none   switches it off\n"
+	"  -r PORT     ask thumbnailer-rights at this port before each picture; implies -f\n";
 
 static int number_parse(const char *text, unsigned max, unsigned *out)
 {
@@ -64,13 +75,17 @@ static int options_parse(struct options *options, int argc, char **argv)
 	int error = 0;
 	int option;
 
-	while (!error && (option = getopt(argc, argv, "a:p:t:h")) != -1) {
+	while (!error && (option = getopt(argc, argv, "a:p:t:r:fh")) != -1) {
 		if (option == 'a')
 			options->address = optarg;
 		else if (option == 'p')
 			error = number_parse(optarg, UINT16_MAX, &options->port);
 		else if (option == 't')
 			error = number_parse(optarg, THREADS_MAX, &options->threads);
+		else if (option == 'r')
+			error = number_parse(optarg, UINT16_MAX, &options->rights_port);
+		else if (option == 'f')
+			options->has_faults = true;
 		else
 			error = option == 'h' ? 1 : -EINVAL;
 	}
@@ -103,6 +118,19 @@ static void signals_block(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* A name that begins with a dot is no video's. */
+static int faults_open(const struct options *options, struct fault **out)
+{
+	char journal[PATH_MAX];
+
+	if (!options->has_faults && !options->rights_port)
+		return 0;
+	if ((size_t)snprintf(journal, sizeof(journal), "%s/.journal", options->videos) >=
+	    sizeof(journal))
+		return -ENAMETOOLONG;
+	return fault_open(out, journal, (uint16_t)options->rights_port);
+}
+
 static int serve(const struct options *options)
 {
 	struct server server = {.handler = {.videos = options->videos}};
@@ -115,7 +143,9 @@ static int serve(const struct options *options)
 		return error;
 	here.port = front_port(server.front);
 	fathom_endpoint_set(&here);
-	error = pool_open(&pool, &work, options->threads, QUEUE_DEPTH);
+	error = faults_open(options, &server.handler.fault);
+	if (!error)
+		error = pool_open(&pool, &work, options->threads, QUEUE_DEPTH);
 	if (!error) {
 		printf("port %u\n", here.port);
 		fflush(stdout);
@@ -124,6 +154,7 @@ static int serve(const struct options *options)
 	/* Queued requests are still answered before the connections are closed. */
 	pool_close(pool);
 	front_close(server.front);
+	fault_close(server.handler.fault);
 	return error;
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The thumbnail server by itself: pictures, refusals, load, end. No recording, no privilege.
 
-usage: test.py SERVER CLIENT MAKE-VIDEO
+usage: test.py SERVER CLIENT MAKE-VIDEO RIGHTS
 """
 import http.client
 import os
@@ -14,8 +14,9 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
-SERVER, CLIENT, MAKE_VIDEO = sys.argv[1:4]
+SERVER, CLIENT, MAKE_VIDEO, RIGHTS = sys.argv[1:5]
 LENGTH_S = 12
 RESULTS = []
 
@@ -66,8 +67,8 @@ def raw(port, data):
         return answer
 
 
-def start(folder):
-    server = subprocess.Popen([SERVER, folder], stdout=subprocess.PIPE)
+def start(folder, *options, program=SERVER):
+    server = subprocess.Popen([program, *options, *([folder] if folder else [])], stdout=subprocess.PIPE)
     if not select.select([server.stdout], [], [], 60)[0]:
         server.kill()
         sys.exit("the server did not say its port")
@@ -185,6 +186,43 @@ def end(number, folder, busy):
               server.wait(timeout=60) == 0, server.returncode)
 
 
+def took(port):
+    before = time.monotonic()
+    status = get(port, "/thumbnail?video=clip.mp4&second=1")[0]
+    return status, time.monotonic() - before
+
+
+def faults(folder):
+    """Each is switched on while the server runs, and off."""
+    rights, rights_port = start(None, program=RIGHTS)
+    server, port = start(folder, "-r", str(rights_port))
+    journal = os.path.join(folder, ".journal")
+    try:
+        check("no fault at first", took(port)[0] == 200 and not os.path.exists(journal))
+        check("a fault that is none", get(port, "/fault?name=x")[0] == 400)
+        for name, least_s in (("lock", 0.02), ("peer", 0.06)):
+            done = subprocess.run([CLIENT, "-p", str(port), "-F", name], stdout=subprocess.PIPE, text=True)
+            check(f"fault {name} is on", (done.returncode, done.stdout) == (0, f"fault: {name}\n"), done)
+            status, seconds = took(port)
+            check(f"{name}: a picture takes longer", status == 200 and seconds >= least_s, seconds)
+        get(port, "/fault?name=fsync")
+        check("fsync: the journal has the picture", took(port)[0] == 200 and os.path.getsize(journal) > 100)
+        size = os.path.getsize(journal)
+        get(port, "/fault?name=none")
+        check("none: it grows no more", took(port)[0] == 200 and os.path.getsize(journal) == size)
+        server.send_signal(signal.SIGTERM)
+        check("with faults it ends, too", server.wait(timeout=60) == 0 and not os.path.exists(journal))
+    finally:
+        for process in (server, rights):
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+    server, port = start(folder, "-f")
+    check("peer needs the service", get(port, "/fault?name=peer")[0] == 400)
+    server.send_signal(signal.SIGTERM)
+    server.wait(timeout=60)
+
+
 def main():
     folder = tempfile.mkdtemp(prefix="thumbnailer.")
     server = None
@@ -204,11 +242,13 @@ def main():
         refusals(port)
         connections(port)
         load(port, folder)
+        check("without -f there is no fault", get(port, "/fault?name=lock")[0] == 404)
         check("it still runs", server.poll() is None)
         server.send_signal(signal.SIGTERM)
         check("SIGTERM ends it with 0", server.wait(timeout=60) == 0, server.returncode)
         end(signal.SIGTERM, videos, True)
         end(signal.SIGINT, videos, False)
+        faults(videos)
     finally:
         if server and server.poll() is None:
             server.kill()
