@@ -166,6 +166,31 @@ static int waits_collect(const struct gathered *g, uint32_t above, unsigned int 
 	return err;
 }
 
+/* Time in which a thread was at work, or wanted to be: no child of another thread has it. */
+static uint64_t busy_ns(const struct split *split)
+{
+	uint64_t ns = 0;
+
+	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT; part++) {
+		if (!waits_for_others((int)part))
+			ns += least((uint64_t)split->ns[part], PART_MAX_NS);
+	}
+	return ns;
+}
+
+/*
+ * A span of libfathom that was handed over to another thread has the time of that thread in its
+ * split, too: as much work as the child, at least. Others have the time of one thread.
+ */
+static bool has_time_of(const struct received_span *parent, const struct received_span *child)
+{
+	struct split all, some;
+
+	return gather_attribute(parent, "fathom.version") &&
+	       !gather_attribute(parent, "fathom.join") && gather_split(parent, &all) &&
+	       gather_split(child, &some) && busy_ns(&all) >= busy_ns(&some) / 10 * 9;
+}
+
 /* Without threads it is told by the waits: a thread does not wait while it has the child. */
 static bool ran_apart(const struct received_span *parent, const struct received_span *span,
 		      const struct child_share *child)
@@ -174,9 +199,11 @@ static bool ran_apart(const struct received_span *parent, const struct received_
 
 	if (!gather_same_process(parent, span))
 		return true;
-	if (one >= 0 && other >= 0)
-		return one != other;
-	return child->waited_ns > child->share_ns / 2;
+	if (one >= 0 && one == other)
+		return false;
+	if (child->waited_ns > child->share_ns / 2)
+		return true;
+	return one >= 0 && other >= 0 && !has_time_of(parent, span);
 }
 
 static void places_find(const struct gathered *g, uint32_t at, const wait_list *waits,

@@ -108,6 +108,32 @@ TEST(a_child_in_another_thread_has_no_more_than_the_parent_waited)
 	gathered_free(&g);
 }
 
+/* It began in the thread that accepts, and a worker had it from then on. */
+TEST(a_span_that_was_handed_over_has_none_of_the_time_of_its_child)
+{
+	static const struct attribute parent[] = {
+		INTEGER("thread.id", 1), INTEGER("fathom.version", 3),
+		INTEGER("fathom.time.cpu_ns", 20), INTEGER("fathom.time.runnable_ns", 80)};
+	static const struct attribute child[] = {INTEGER("thread.id", 2),
+						 INTEGER("fathom.time.cpu_ns", 15),
+						 INTEGER("fathom.time.runnable_ns", 75)};
+	struct received_span *spans = spans_make(2);
+	struct gathered g;
+	struct time_shares s;
+
+	spans[0] = span_between(1, 0, "request", 1000, 1100);
+	spans[0].attributes = LIST(parent);
+	spans[1] = span_between(2, 1, "decode", 1005, 1095);
+	spans[1].attributes = LIST(child);
+	g = gathered_make(spans, 2);
+	CHECK_EQ(time_shares_calculate(&g, 0, &s), 0);
+	CHECK_EQ(s.children.data[0].share_ns, 90);
+	CHECK_EQ(s.own.ns[SPLIT_cpu], 5);
+	CHECK_EQ(s.own.ns[SPLIT_runnable], 5);
+	time_shares_free(&s);
+	gathered_free(&g);
+}
+
 TEST(of_parallel_children_the_last_one_has_the_time)
 {
 	struct received_span *spans = spans_make(4);
