@@ -43,16 +43,16 @@ static void line_print(void *arg, const char *line)
 static int serve_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct serve_own_options *o = fields;
-	struct serve_texts texts;
+	struct serve_texts texts = {0};
 	struct up_options options = {
 		.user = o->user, .ready = ready_print, .notice = {.tell = line_print}};
 	int err = serve_options_read(&o->serve, &texts, &options.serve, e);
 
-	if (err)
-		return err;
 	options.dir = options.serve.dir;
 	options.arg = (void *)options.dir;
-	return up_run(&options, e);
+	err = err ? err : up_run(&options, e);
+	serve_texts_free(&texts);
+	return err;
 }
 
 static void serve_release(void *options)

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli/settings.h"
 #include "serve/access.h"
 #include "serve/entry.h"
 #include "wire/otlp.h"
@@ -82,11 +84,28 @@ static struct access_options access_of(const struct serve_command_options *o, co
 		o->allow_hosts.count, (const char *const *)o->trust.data, o->trust.count};
 }
 
+/* The file that is named, else the one in the directory, if there is one. */
+static int monitors_read(const struct serve_command_options *o, struct serve_texts *texts,
+			 struct error *e)
+{
+	char path[UP_DIR_BYTES + sizeof("/monitors.conf")], dir[UP_DIR_BYTES], *text = NULL;
+	int err;
+
+	snprintf(path, sizeof(path), "%s/monitors.conf", up_dir(o->dir, dir));
+	err = settings_text_read(o->monitors ? o->monitors : path, !o->monitors, &text, e);
+	if (!err && text)
+		err = monitors_config_read(&texts->monitors, o->monitors ? o->monitors : path, text,
+					   e);
+	free(text);
+	return err;
+}
+
 int serve_options_read(const struct serve_command_options *o, struct serve_texts *texts,
 		       struct serve_options *out, struct error *e)
 {
 	int err = o->token_file ? access_token_read(o->token_file, texts->token, e) : 0;
 
+	err = err ? err : monitors_read(o, texts, e);
 	if (err)
 		return err;
 	*out = (struct serve_options){.dir = up_dir(o->dir, texts->dir),
@@ -101,7 +120,9 @@ int serve_options_read(const struct serve_command_options *o, struct serve_texts
 				      .limits = o->limits,
 				      .ui_zipkin = o->ui_zipkin,
 				      .ui_jaeger = o->ui_jaeger,
-				      .warn = serve_failure_print};
+				      .warn = serve_failure_print,
+				      .monitors = &texts->monitors,
+				      .monitors_warn = serve_monitors_print};
 	return 0;
 }
 
@@ -109,6 +130,11 @@ void serve_options_release(struct serve_command_options *o)
 {
 	option_list_free(&o->trust);
 	option_list_free(&o->allow_hosts);
+}
+
+void serve_texts_free(struct serve_texts *texts)
+{
+	monitors_config_free(&texts->monitors);
 }
 
 void serve_addresses_print(const struct serve_addresses *addresses)
@@ -137,4 +163,9 @@ void serve_addresses_print(const struct serve_addresses *addresses)
 void serve_failure_print(const char *text)
 {
 	fprintf(stderr, "fathom: spans are not stored, and are tried again: %s\n", text);
+}
+
+void serve_monitors_print(const char *text)
+{
+	fprintf(stderr, "fathom: %s\n", text);
 }

@@ -5,6 +5,7 @@
 
 #include "cli/option.h"
 #include "cli/up_dir.h"
+#include "monitor/config.h"
 #include "serve/serve.h"
 
 struct serve_command_options {
@@ -22,12 +23,14 @@ struct serve_command_options {
 	struct option_list trust, allow_hosts;
 	const char *ui_zipkin, *ui_jaeger;
 	struct receive_limits limits;
+	const char *monitors;
 };
 
 /* Texts that struct serve_options points to. */
 struct serve_texts {
 	char dir[UP_DIR_BYTES];
 	char token[ACCESS_TOKEN_BYTES];
+	struct monitors_config monitors; /* freed by serve_texts_free() */
 };
 
 int option_receive_limits(void *field, const char *text, struct error *e);
@@ -69,6 +72,8 @@ int option_receive_limits(void *field, const char *text, struct error *e);
 	{"limits", 0, "LIST", "of requests that bring spans: body=16M,pending=128M,\n"             \
 	 "time=30s,connections=512,depth=32,attributes=1024", NULL,                                 \
 	 SERVE_OPTION_AT(offset, limits), option_receive_limits},                                  \
+	{"monitors", 0, "FILE", "has rules that are watched, and whom to tell\n"                   \
+	 "(default: DIR/monitors.conf)", NULL, SERVE_OPTION_AT(offset, monitors), option_text},    \
 	{"ui-zipkin", 0, "DIR", "has the built files of Zipkin's page", NULL,                      \
 	 SERVE_OPTION_AT(offset, ui_zipkin), option_text},                                         \
 	{"ui-jaeger", 0, "DIR", "has the built files of Jaeger's page", NULL,                      \
@@ -79,12 +84,12 @@ int option_receive_limits(void *field, const char *text, struct error *e);
 	"[-o DIR] [--config FILE] [--http ADDRESS] [--otlp-http ADDRESS] [--otlp-grpc ADDRESS] "   \
 	"[--zipkin ADDRESS] [--jaeger ADDRESS] [--store-period TIME] [--store-keep LIMITS] "       \
 	"[--min-free SIZE] [--token-file FILE] [--trust NETWORKS] "                                \
-	"[--allow-host NAMES] [--limits LIST] [--ui-zipkin DIR] "                                  \
+	"[--allow-host NAMES] [--limits LIST] [--monitors FILE] [--ui-zipkin DIR] "                \
 	"[--ui-jaeger DIR]"
 
 /*
- * Options of the library, which borrow from `o` and `texts`. Reads the token, which may need
- * privileges that a command drops later.
+ * Options of the library, which borrow from `o` and `texts`. Reads the token and the file of
+ * monitors, which may need privileges that a command drops later. `texts` starts with all zero.
  */
 int serve_options_read(const struct serve_command_options *o, struct serve_texts *texts,
 		       struct serve_options *out, struct error *e);
@@ -94,7 +99,10 @@ void serve_options_release(struct serve_command_options *o);
 /* Prints where to send spans, and where to ask. */
 void serve_addresses_print(const struct serve_addresses *addresses);
 
-/* Tells on stderr why spans are not stored. */
+void serve_texts_free(struct serve_texts *texts);
+
+/* Tell on stderr why spans are not stored, and what is wrong with monitors. */
 void serve_failure_print(const char *text);
+void serve_monitors_print(const char *text);
 
 #endif

@@ -176,21 +176,27 @@ static int text_read(int fd, const char *path, char **out, struct error *e)
 	return 0;
 }
 
-static int file_take(struct settings *s, const struct option *table, const char *path,
-		     bool is_found, struct error *e)
+int settings_text_read(const char *path, bool is_found, char **out, struct error *e)
 {
-	struct place at = {.path = path, .is_found = is_found};
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (is_found ? O_NOFOLLOW : 0));
-	char *text = NULL, *rest, *line;
-	int err;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (is_found ? O_NOFOLLOW : 0)), err;
 
 	if (fd < 0 && is_found && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (fd < 0)
 		return error_set(e, errno, "cannot read the settings in %s", path);
 	err = owner_check(fd, path, is_found, e);
-	err = err ? err : text_read(fd, path, &text, e);
+	err = err ? err : text_read(fd, path, out, e);
 	close(fd);
+	return err;
+}
+
+static int file_take(struct settings *s, const struct option *table, const char *path,
+		     bool is_found, struct error *e)
+{
+	struct place at = {.path = path, .is_found = is_found};
+	char *text = NULL, *rest, *line;
+	int err = settings_text_read(path, is_found, &text, e);
+
 	for (rest = text; !err && (line = strsep(&rest, "\n"));) {
 		at.line++;
 		err = line_take(s, table, &at, line, e);

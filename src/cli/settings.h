@@ -46,6 +46,12 @@ struct settings {
  */
 int settings_find(struct settings *s, const struct command *command, char **argv, struct error *e);
 
+/*
+ * Reads a file of settings as text, which the caller frees. One that is only found in a directory
+ * may be missing, then the output stays as it is; else it must belong to root or to who calls.
+ */
+int settings_text_read(const char *path, bool is_found, char **out, struct error *e);
+
 /* Prints each option with the value that is in force, and where it is from. */
 void settings_print(const struct settings *s, const struct option *table, FILE *file);
 

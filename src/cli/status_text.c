@@ -12,6 +12,7 @@
 #define DEPTH 8
 #define PROCESSES_MAX 8
 #define SENDERS_MAX 16
+#define RED_MAX 8
 #define TEXT_BYTES 256
 
 struct process {
@@ -29,6 +30,17 @@ struct sender {
 struct joins {
 	uint64_t context, thread, process, connection, ambiguous, no_chunk, no_thread, no_pid,
 		other_host, left_out;
+};
+
+struct red {
+	char name[64], text[TEXT_BYTES];
+	uint64_t since_unix_ns;
+};
+
+struct monitors {
+	uint64_t ok, warn, alert, no_data, muted, waiting, given_up;
+	struct red red[RED_MAX];
+	size_t red_count;
 };
 
 struct counts {
@@ -50,6 +62,7 @@ struct status {
 	struct sender senders[SENDERS_MAX];
 	size_t senders_count;
 	uint64_t senders_all;
+	struct monitors monitors;
 };
 
 /* A member of an object: where its value goes. */
@@ -216,6 +229,45 @@ static void senders_read(struct json_reader *r, struct status *s)
 	}
 }
 
+static void red_read(struct json_reader *r, struct monitors *m)
+{
+	json_array_enter(r);
+	while (json_item_next(r)) {
+		struct red red = {0};
+		const struct member members[] = {{"name", red.name, sizeof(red.name)},
+						 {"text", red.text, sizeof(red.text)},
+						 {"since_unix_ns", &red.since_unix_ns, 0},
+						 {0}};
+
+		object_read(r, members);
+		if (m->red_count < RED_MAX)
+			m->red[m->red_count++] = red;
+	}
+}
+
+static void monitors_read(struct json_reader *r, struct monitors *m)
+{
+	const struct member members[] = {{"ok", &m->ok, 0},
+					 {"warn", &m->warn, 0},
+					 {"alert", &m->alert, 0},
+					 {"no_data", &m->no_data, 0},
+					 {"muted", &m->muted, 0},
+					 {"waiting", &m->waiting, 0},
+					 {"given_up", &m->given_up, 0},
+					 {0}};
+	struct json_text key;
+
+	json_object_enter(r);
+	while (json_key_next(r, &key)) {
+		if (known_read(r, members, key))
+			continue;
+		if (json_text_is(key, "red"))
+			red_read(r, m);
+		else
+			json_skip(r);
+	}
+}
+
 static void addresses_read(struct json_reader *r, struct status *s)
 {
 	const struct member members[] = {{"http", s->http, sizeof(s->http)},
@@ -252,6 +304,8 @@ static bool part_read(struct json_reader *r, struct json_text key, struct status
 		joins_read(r, &s->joins);
 	else if (json_text_is(key, "senders"))
 		senders_read(r, s);
+	else if (json_text_is(key, "monitors"))
+		monitors_read(r, &s->monitors);
 	else
 		return false;
 	return true;
@@ -369,6 +423,34 @@ static void senders_print(FILE *file, const struct status *s)
 		sender_print(file, &s->senders[i]);
 }
 
+static void red_print(FILE *file, const struct red *red)
+{
+	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
+	uint64_t since_ns = red->since_unix_ns < now_ns ? now_ns - red->since_unix_ns : 0;
+	char ago[UNITS_TEXT_BYTES];
+
+	fprintf(file, "ALERT      %s: %s, for %s\n", red->name, red->text,
+		units_format_ns((int64_t)since_ns, ago));
+}
+
+static void monitors_print(FILE *file, const struct monitors *m)
+{
+	if (!(m->ok + m->warn + m->alert + m->no_data))
+		return;
+	fprintf(file,
+		"monitors   %" PRIu64 " ok, %" PRIu64 " warn, %" PRIu64 " alert, %" PRIu64
+		" without data",
+		m->ok, m->warn, m->alert, m->no_data);
+	if (m->muted)
+		fprintf(file, "; %" PRIu64 " muted", m->muted);
+	if (m->waiting || m->given_up)
+		fprintf(file, "; not told: %" PRIu64 ", given up: %" PRIu64, m->waiting,
+			m->given_up);
+	fputc('\n', file);
+	for (size_t i = 0; i < m->red_count; i++)
+		red_print(file, &m->red[i]);
+}
+
 static void stages_print(FILE *file, const struct status *s)
 {
 	char one[UNITS_TEXT_BYTES], two[UNITS_TEXT_BYTES];
@@ -417,6 +499,18 @@ static void stages_print(FILE *file, const struct status *s)
 	senders_print(file, s);
 }
 
+unsigned int status_red_print(FILE *file, const void *document, size_t bytes, unsigned int most)
+{
+	struct status s = {0};
+	unsigned int shown = 0;
+
+	if (status_read(&s, document, bytes))
+		return 0;
+	for (; shown < s.monitors.red_count && shown < most; shown++)
+		red_print(file, &s.monitors.red[shown]);
+	return shown;
+}
+
 int status_text_print(FILE *file, const void *document, size_t bytes, struct error *e)
 {
 	char running[UNITS_TEXT_BYTES];
@@ -436,6 +530,7 @@ int status_text_print(FILE *file, const void *document, size_t bytes, struct err
 		fprintf(file, "Zipkin     http://%s/api/v2/spans\n", s.zipkin);
 	if (*s.jaeger)
 		fprintf(file, "Jaeger     http://%s/api/services\n", s.jaeger);
+	monitors_print(file, &s.monitors);
 	processes_print(file, &s);
 	stages_print(file, &s);
 	return 0;

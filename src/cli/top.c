@@ -11,6 +11,7 @@
 #include "cli/json_file.h"
 #include "cli/read_options.h"
 #include "cli/top_feed.h"
+#include "cli/top_red.h"
 #include "cli/top_screen.h"
 #include "cli/top_view.h"
 
@@ -89,20 +90,21 @@ static int rows_make(struct live_rows *rows, const struct source *source, const 
 	return err;
 }
 
-static void live_write(const struct live *view)
+static void live_write(const struct live *view, const struct top_options *o)
 {
 	static const char help[] = "q quit  a all  n names  s services  p processes  t threads  "
 				   "y syscalls  w causes | order: C cpu  T total  N count  9 p99  "
 				   "M max  E errors\n";
 	struct terminal t = terminal_of(stdout);
-	int lines = screen_lines();
+	int lines = screen_lines(), room;
 	char *text = NULL;
 	size_t size = 0;
 
 	t.file = open_memstream(&text, &size);
 	if (!t.file)
 		return;
-	top_write_text(&t, view, lines - 1);
+	room = lines - 1 - (int)top_red_print(t.file, o->dir);
+	top_write_text(&t, view, room > 1 ? room : 1);
 	terminal_rest(&t, help, t.width);
 	fclose(t.file);
 	screen_draw(text, lines);
@@ -122,8 +124,9 @@ static int second_show(const struct source *source, const struct screen *s,
 		json_init_file(&text, stdout);
 		live_write_json(&text, &view);
 	} else if (!err && s->live) {
-		live_write(&view);
+		live_write(&view, o);
 	} else if (!err) {
+		top_red_print(t.file, o->dir);
 		top_write_text(&t, &view, PLAIN_LINES);
 	}
 	live_rows_free(&rows);

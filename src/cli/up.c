@@ -74,7 +74,7 @@ static void line_print(void *arg, const char *line)
 static int up_command_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct up_command_options *o = fields;
-	struct serve_texts texts;
+	struct serve_texts texts = {0};
 	struct up_told told = {.capture = !o->no_capture};
 	struct up_options options = {.capture = !o->no_capture,
 				     .keep = o->keep,
@@ -88,10 +88,10 @@ static int up_command_run(const void *fields, const struct operands *operands, s
 
 	int err = serve_options_read(&o->serve, &texts, &options.serve, e);
 
-	if (err)
-		return err;
 	options.dir = told.dir = options.serve.dir;
-	return up_run(&options, e);
+	err = err ? err : up_run(&options, e);
+	serve_texts_free(&texts);
+	return err;
 }
 
 static void up_release(void *options)

@@ -121,14 +121,20 @@ static const struct route *route_find(const struct route_set *routes, const char
 
 static enum MHD_Result query_answer(const struct api_source *source,
 				    struct MHD_Connection *connection, const struct route *route,
-				    const char *word, const char *method)
+				    const struct query *asked)
 {
 	struct pool pool = {.limit_bytes = ANSWER_BYTES_MAX, .quota = source->spans};
 	struct bytes body = {0};
 	struct error e = {0};
-	struct query q = {connection, source, word, method, &pool, &body, NULL, &e, NULL, NULL};
-	int status = route->answer(&q);
+	struct query q = *asked;
+	int status;
 
+	q.connection = connection;
+	q.source = source;
+	q.pool = &pool;
+	q.body = &body;
+	q.e = &e;
+	status = route->answer(&q);
 	pool_free(&pool);
 	if (q.response) {
 		bytes_free(&body);
@@ -155,7 +161,8 @@ static bool is_read(const char *method)
 /* All others only answer. */
 static bool may_change(const struct route *route)
 {
-	return strcmp(route->path, "/api/v1/pins") == 0;
+	return strcmp(route->path, "/api/v1/pins") == 0 ||
+	       strncmp(route->path, "/api/v1/monitors", strlen("/api/v1/monitors")) == 0;
 }
 
 static bool type_is_json(const char *type)
@@ -166,7 +173,7 @@ static bool type_is_json(const char *type)
 }
 
 enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connection *connection,
-			      const char *url, const char *method)
+			      const char *url, const char *method, const struct bytes *sent)
 {
 	const struct page *page = routes->source.page;
 	const struct route *route;
@@ -195,32 +202,49 @@ enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connect
 	if (!is_read(method) && !type_is_json(request_header(connection, "Content-Type")))
 		return answer_text(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
 				   "what changes something has Content-Type: application/json");
-	return query_answer(&routes->source, connection, route, word, method);
+	if (sent && sent->count > SENT_BYTES_MAX)
+		return answer_text(connection, MHD_HTTP_CONTENT_TOO_LARGE,
+				   "the body of the request is too large");
+	return query_answer(&routes->source, connection, route,
+			    &(struct query){.word = word, .method = method, .sent = sent});
 }
+
+/* The body of a request, as long as it comes. */
+struct sending {
+	struct bytes body;
+};
 
 static enum MHD_Result query_take(void *arg, struct MHD_Connection *connection, const char *url,
 				  const char *method, const char *version, const char *data,
 				  size_t *bytes, void **state)
 {
-	static int known;
+	struct sending *sending = *state;
 	struct api *a = arg;
 
-	if (!*state) {
-		*state = &known;
-		return MHD_YES;
+	if (!sending) {
+		*state = calloc(1, sizeof(*sending));
+		return *state ? MHD_YES : MHD_NO;
 	}
-	if (*bytes) { /* a body, which no query has */
+	if (*bytes) { /* a query has none, and nothing needs more */
+		if (!is_read(method) && sending->body.count <= SENT_BYTES_MAX)
+			bytes_put(&sending->body, data, *bytes);
 		*bytes = 0;
 		return MHD_YES;
 	}
 	deadline_end(connection);
-	return routes_answer(&a->routes, connection, url, method);
+	return routes_answer(&a->routes, connection, url, method, &sending->body);
 }
 
 static void query_end(void *arg, struct MHD_Connection *connection, void **state,
 		      enum MHD_RequestTerminationCode why)
 {
+	struct sending *sending = *state;
+
 	deadline_begin(connection);
+	if (sending)
+		bytes_free(&sending->body);
+	free(sending);
+	*state = NULL;
 }
 
 static struct MHD_Daemon *daemon_start(struct api *a, int fd)
@@ -238,9 +262,13 @@ static struct MHD_Daemon *daemon_start(struct api *a, int fd)
 
 int api_start(int fd, enum api_kind kind, const struct api_source *source, struct api **out)
 {
-	static const struct route *const all[] = {own_routes,	    jaeger_routes,
-						  jaeger_v3_routes, jaeger_metrics_routes,
-						  metrics_routes,   NULL};
+	static const struct route *const all[] = {own_routes,
+						  own_monitor_routes,
+						  jaeger_routes,
+						  jaeger_v3_routes,
+						  jaeger_metrics_routes,
+						  metrics_routes,
+						  NULL};
 	static const struct route *const jaeger[] = {jaeger_routes, jaeger_v3_routes,
 						     jaeger_metrics_routes, NULL};
 	struct api *a = calloc(1, sizeof(*a));

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/quota.h"
 #include "log/log.h"
+#include "monitor/monitors.h"
 #include "serve/access.h"
 #include "serve/counts.h"
 #include "serve/live.h"
@@ -24,6 +25,7 @@ struct api_source {
 	struct tally *tally;
 	struct live *live;
 	struct senders *senders;
+	struct monitors *monitors;
 	const struct serve_more *more; /* NULL, or what the status shows besides */
 	const struct access *access;   /* who may ask */
 	const struct page *page;       /* a page at this address; NULL: none */

@@ -127,3 +127,35 @@ void metrics_operations_write(struct bytes *to, const tally_list *list)
 		histogram_write(to, &list->data[i]);
 	times_write(to, list);
 }
+
+/* Times in seconds, as all metrics have them. */
+static double value_of(const struct monitor_brief *brief)
+{
+	bool is_time = brief->unit == MEASURE_NS || brief->unit == MEASURE_NS_PER_S;
+
+	return is_time ? brief->value / 1e9 : brief->value;
+}
+
+static void monitor_series_write(struct bytes *to, const char *name, const char *monitor,
+				 double value)
+{
+	print(to, "%s{", name);
+	label_write(to, "monitor", monitor);
+	print(to, "} %.15g\n", value);
+}
+
+void metrics_monitors_write(struct bytes *to, const monitor_briefs *list)
+{
+	head_write(to, "fathom_monitor_state", "gauge",
+		   "The state of a monitor: 0 ok, 1 warn, 2 alert, 3 no data.");
+	for (size_t i = 0; i < list->count; i++)
+		monitor_series_write(to, "fathom_monitor_state", list->data[i].name,
+				     list->data[i].state);
+	head_write(to, "fathom_monitor_value", "gauge",
+		   "The value of a monitor: seconds, a rate in 1/s, or a share from 0 to 1.");
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->data[i].is_known)
+			monitor_series_write(to, "fathom_monitor_value", list->data[i].name,
+					     value_of(&list->data[i]));
+	}
+}

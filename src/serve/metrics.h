@@ -6,10 +6,14 @@
 #define SERVE_METRICS_H
 
 #include "base/bytes.h"
+#include "monitor/monitors.h"
 #include "serve/tally.h"
 
 /* Metrics of each operation. */
 void metrics_operations_write(struct bytes *to, const tally_list *list);
+
+/* The state and the value of each monitor. */
+void metrics_monitors_write(struct bytes *to, const monitor_briefs *list);
 
 /* A metric that has one value. `type`: "counter" or "gauge". */
 void metrics_value_write(struct bytes *to, const char *name, const char *type, const char *help,

@@ -110,6 +110,20 @@ static void process_write(struct query *q)
 		    resident_bytes());
 }
 
+static int monitors_metrics_write(struct query *q)
+{
+	monitor_briefs list = {0};
+	uint64_t failed = 0;
+	int err = monitors_brief(q->source->monitors, &list, &failed);
+
+	if (!err)
+		metrics_monitors_write(q->body, &list);
+	counter_write(q, "fathom_monitor_given_up_total",
+		      "Changes of monitors that an action could not be told of.", failed);
+	vec_free(&list);
+	return err;
+}
+
 static int metrics_answer(struct query *q)
 {
 	const struct log_status log = log_status(q->source->log);
@@ -124,6 +138,7 @@ static int metrics_answer(struct query *q)
 		store_write(q, counts);
 		process_write(q);
 		metrics_operations_write(q->body, &list);
+		err = monitors_metrics_write(q);
 	}
 	vec_free(&list);
 	return err ? err : MHD_HTTP_OK;

@@ -46,8 +46,10 @@ static int status_answer(struct query *q)
 	const struct serve_more *more = q->source->more;
 	const char *own;
 	int err = store_count(q->source->store, &stored, q->e);
+	struct monitors_counts monitors;
 	struct json j;
 
+	monitors_count(q->source->monitors, &monitors);
 	counts_store_error(q->source->counts, error);
 	own = counts_state(counts, &log, position, err || *error);
 	json_init_bytes(&j, q->body);
@@ -75,6 +77,7 @@ static int status_answer(struct query *q)
 	if (*error)
 		json_string(&j, "error", error);
 	json_object_end(&j);
+	monitors_counts_write(&monitors, &j);
 	if (more)
 		more->write(more->arg, &j);
 	json_object_end(&j);

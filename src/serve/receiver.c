@@ -164,7 +164,7 @@ static enum MHD_Result request_take(void *arg, struct MHD_Connection *connection
 	}
 	deadline_end(connection);
 	if (q->is_query)
-		return routes_answer(&r->options.queries, connection, url, method);
+		return routes_answer(&r->options.queries, connection, url, method, NULL);
 	if (!q->finished)
 		delivery_finish(&q->delivery);
 	q->finished = true;

@@ -12,10 +12,11 @@
 struct query {
 	struct MHD_Connection *connection;
 	const struct api_source *source;
-	const char *word;   /* of the path, for "*" of the route */
-	const char *method; /* GET and HEAD, unless the path may change something */
-	struct pool *pool;  /* until the answer is made */
-	struct bytes *body; /* the answer, in JSON unless `type` says another content type */
+	const char *word;	  /* of the path, for "*" of the route */
+	const char *method;	  /* GET and HEAD, unless the path may change something */
+	const struct bytes *sent; /* the body of the request; NULL: none */
+	struct pool *pool;	  /* until the answer is made */
+	struct bytes *body;	  /* the answer, in JSON unless `type` says another content type */
 	const char *type;
 	struct error *e;
 	const char *kernel; /* which kernel spans trace_find() found: none, stored, all */
@@ -33,6 +34,7 @@ struct route {
 
 /* Each ends with a NULL path. */
 extern const struct route own_routes[];
+extern const struct route own_monitor_routes[];
 extern const struct route jaeger_routes[];
 extern const struct route jaeger_v3_routes[];
 extern const struct route jaeger_metrics_routes[];
@@ -45,9 +47,11 @@ struct route_set {
 	const struct route *const *tables; /* ends with NULL */
 };
 
-/* Answers a request without a body, or whose body was passed over. */
+#define SENT_BYTES_MAX 65536u /* of the body of a request that changes something */
+
+/* Answers a request. `sent` is its body; NULL: it has none, or it was passed over. */
 enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connection *connection,
-			      const char *url, const char *method);
+			      const char *url, const char *method, const struct bytes *sent);
 
 /* A parameter of the query; NULL: it is missing or empty. */
 const char *query_value(const struct query *q, const char *name);

@@ -40,6 +40,7 @@ struct serve {
 	struct tally *tally;
 	struct live *live;
 	struct senders *senders;
+	struct monitors *monitors;
 	struct claims *claims;
 	struct access *access;
 	struct page *ui, *ui_zipkin, *ui_jaeger; /* pages; NULL: none */
@@ -147,6 +148,7 @@ static struct api_source source_of(struct serve *s, const struct page *page)
 				   .tally = s->tally,
 				   .live = s->live,
 				   .senders = s->senders,
+				   .monitors = s->monitors,
 				   .more = s->more,
 				   .access = s->access,
 				   .page = page,
@@ -302,6 +304,39 @@ static int senders_start(struct serve *s, const struct serve_options *options, s
 	return err ? error_set(e, err, "cannot start the threads that serve") : 0;
 }
 
+static int nothing_take(void *arg, const char *data, size_t bytes)
+{
+	return 0;
+}
+
+/* The pin is shown with the others. Why it failed, if it did, says nothing to whoever is told. */
+static int monitor_pin(void *arg, const char *why, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct serve_pins *pins = ((const struct serve *)arg)->more->pins;
+	const struct pin_request request = {
+		.trace = "", .why = why, .from_ns = from_ns, .to_ns = to_ns};
+	const struct json_sink sink = {nothing_take, NULL};
+	struct error e = {0};
+	struct json j;
+
+	json_init(&j, &sink);
+	json_object_begin(&j, NULL);
+	return pins->make(pins->arg, &request, &j, &e);
+}
+
+static int monitors_start(struct serve *s, const struct serve_options *options, struct error *e)
+{
+	bool is_recorded = s->more && s->more->pins;
+	const struct monitors_options monitors = {.config = options->monitors,
+						  .dir = options->dir,
+						  .store = s->store,
+						  .pin = is_recorded ? monitor_pin : NULL,
+						  .arg = s,
+						  .warn = options->monitors_warn};
+
+	return monitors_open(&monitors, &s->monitors, e);
+}
+
 int serve_open(const struct serve_options *options, struct serve **out,
 	       struct serve_addresses *addresses, struct error *e)
 {
@@ -343,6 +378,7 @@ int serve_open(const struct serve_options *options, struct serve **out,
 			error_set(e, err, "cannot serve from %s", options->dir);
 	}
 	err = err ? err : senders_start(s, options, e);
+	err = err ? err : monitors_start(s, options, e);
 	err = err ? err : threads_start(s, fds, e);
 	addresses_close(fds);
 	if (err) {
@@ -382,6 +418,11 @@ int serve_senders(struct serve *s, sender_list *out)
 	return senders_read(s->senders, out);
 }
 
+void serve_monitors(struct serve *s, struct monitors_counts *out)
+{
+	monitors_count(s->monitors, out);
+}
+
 int serve_close(struct serve *s, struct error *e)
 {
 	int err;
@@ -395,6 +436,7 @@ int serve_close(struct serve *s, struct error *e)
 	live_stop(s->live);
 	api_stop(s->api);
 	api_stop(s->jaeger);
+	monitors_close(s->monitors);
 	loader_stop(s->loader);
 	err = log_close(s->log);
 	store_close(s->store);

@@ -9,6 +9,7 @@
  *
  *   log/            segments of the log
  *   spans-N.duckdb  files of the store
+ *   monitors.json   what monitors keep (monitor/kept.h)
  */
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
@@ -19,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "monitor/monitors.h"
 #include "serve/claims.h"
 
 #define SERVE_ADDRESS_BYTES 64
@@ -81,7 +83,9 @@ struct serve_options {
 	 * (serve/claims.h), which stays the caller's; 0: none.
 	 */
 	int claims;
-	const struct owner_finder *finder; /* of senders; NULL: none; copied */
+	const struct owner_finder *finder;	 /* of senders; NULL: none; copied */
+	const struct monitors_config *monitors;	 /* NULL: none of a file; outlives it */
+	void (*monitors_warn)(const char *text); /* as `warn`, of monitors; or NULL */
 };
 
 /* What whoever runs the server adds to its status; called from any thread. */
@@ -169,6 +173,9 @@ void serve_status(struct serve *s, struct serve_status *out);
 
 /* Appends who sends, the latest first. Any thread may call it. 0 or -ENOMEM. */
 int serve_senders(struct serve *s, sender_list *out);
+
+/* Any thread may call it. */
+void serve_monitors(struct serve *s, struct monitors_counts *out);
 
 /*
  * Ends: takes no new request, syncs the log, stores what the log has for at most two seconds, and

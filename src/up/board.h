@@ -83,9 +83,10 @@ struct board_serve {
 	/* who sends, the latest first; texts may have no end */
 	struct sender_info senders[BOARD_SENDERS];
 	atomic_uint senders_shown, senders_count;
-	char error[ERROR_TEXT_BYTES]; /* of the store; "": it works */
-	char state[32];		      /* what serve says of itself */
-	atomic_bool store_missing;    /* there is no library for it: nothing is received or kept */
+	struct monitors_counts monitors; /* texts may have no end */
+	char error[ERROR_TEXT_BYTES];	 /* of the store; "": it works */
+	char state[32];			 /* what serve says of itself */
+	atomic_bool store_missing; /* there is no library for it: nothing is received or kept */
 };
 
 struct board {

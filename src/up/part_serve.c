@@ -158,6 +158,14 @@ static void senders_tell(struct board_serve *board, struct serve *s)
 	vec_free(&list);
 }
 
+static void monitors_tell_board(struct board_serve *board, struct serve *s)
+{
+	struct monitors_counts counts;
+
+	serve_monitors(s, &counts);
+	board->monitors = counts;
+}
+
 int part_serve(struct part_context *c, struct error *e)
 {
 	const struct serve_pins pins = {pins_write, pin_add, pin_drop, c};
@@ -193,6 +201,7 @@ int part_serve(struct part_context *c, struct error *e)
 	do {
 		status_tell(&c->board->serve, serve, &rate);
 		senders_tell(&c->board->serve, serve);
+		monitors_tell_board(&c->board->serve, serve);
 	} while (!part_is_asked_to_end(LOOK_NS));
 	return serve_close(serve, e);
 }

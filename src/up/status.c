@@ -193,6 +193,19 @@ void up_senders_write(const struct board *board, struct json *j)
 	json_u64(j, "senders_count", atomic_load(&serve->senders_count));
 }
 
+void up_monitors_write(const struct board *board, struct json *j)
+{
+	struct monitors_counts counts = board->serve.monitors;
+
+	for (unsigned int i = 0; i < MONITORS_RED_MAX; i++) {
+		struct monitors_red *red = &counts.red[i];
+
+		board_text(red->name, red->name, sizeof(red->name));
+		board_text(red->text, red->text, sizeof(red->text));
+	}
+	monitors_counts_write(&counts, j);
+}
+
 void up_parts_write(const struct board *board, struct json *j)
 {
 	const struct board_capture *capture = &board->capture;
@@ -286,5 +299,6 @@ void up_status_write(const struct board *board, struct json *j)
 	store_write(&board->serve, j);
 	up_parts_write(board, j);
 	up_senders_write(board, j);
+	up_monitors_write(board, j);
 	json_object_end(j);
 }

@@ -21,6 +21,9 @@ void up_parts_write(const struct board *board, struct json *j);
 /* Writes who sends spans: the latest ones. */
 void up_senders_write(const struct board *board, struct json *j);
 
+/* Writes how many monitors are in each state, and those that are red. */
+void up_monitors_write(const struct board *board, struct json *j);
+
 /* Writes the whole document, which `fathom status --json` shows. */
 void up_status_write(const struct board *board, struct json *j);
 

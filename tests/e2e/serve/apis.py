@@ -18,6 +18,7 @@ import urllib.parse
 import urllib.request
 
 import charts
+import monitor_answers
 from checks import Checks
 from described import Described, read_sources
 from server import PATIENCE, Server
@@ -478,6 +479,7 @@ def check_openapi(server, checks):
     described = Described()
     send_full(server)
     charts.check(server, checks, described, lambda *spans, **more: send(server, charts.SERVICE, *spans, **more), span_of)
+    monitor_answers.check(server, checks, described, lambda *spans: send(server, monitor_answers.SERVICE, *spans), span_of)
     window = {"from": "1h"}
     for path, parameters in (
             ("status", {}), ("services", window), ("operations", {**window, "service": "api-shop"}),
@@ -582,7 +584,10 @@ def main():
     fathom = sys.argv[1]
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="fathom-apis-") as folder:
-        server = Server(fathom, os.path.join(folder, "data"), "--jaeger", "127.0.0.1:0")
+        rules = os.path.join(folder, "monitors.conf")
+        with open(rules, "w", encoding="utf-8") as file:
+            file.write(monitor_answers.FILE)
+        server = Server(fathom, os.path.join(folder, "data"), "--jaeger", "127.0.0.1:0", "--monitors", rules)
         try:
             send_sample(server)
             check_metrics(server, checks)

@@ -56,4 +56,23 @@ TEST(a_value_has_its_type)
 	bytes_free(&text);
 }
 
+TEST(a_monitor_has_a_state_and_a_value_in_seconds)
+{
+	struct monitor_brief two[] = {
+		{"a\"b", MONITOR_ALERT, MEASURE_NS, 300e6, true},
+		{"c", MONITOR_NO_DATA, MEASURE_RATIO, 0, false},
+	};
+	monitor_briefs list = {two, 2, 2};
+	struct bytes text = {0};
+
+	metrics_monitors_write(&text, &list);
+	text_end(&text);
+	CHECK(has(&text, "# TYPE fathom_monitor_state gauge\n"
+			 "fathom_monitor_state{monitor=\"a\\\"b\"} 2\n"
+			 "fathom_monitor_state{monitor=\"c\"} 3\n"));
+	CHECK(has(&text, "fathom_monitor_value{monitor=\"a\\\"b\"} 0.3\n"));
+	CHECK(!has(&text, "fathom_monitor_value{monitor=\"c\"}"));
+	bytes_free(&text);
+}
+
 TEST_MAIN()
