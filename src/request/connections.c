@@ -114,10 +114,19 @@ static int addresses_fill(struct pairing *p)
 	return err;
 }
 
+/* What one end sent came at the other one later, and has no answer yet. */
+static bool is_unanswered(const struct socket_end *from, const struct socket_end *to)
+{
+	return !from->received.count && !to->sent.count && from->first_ns <= to->first_ns &&
+	       from->sent.data[0].from <= to->received.data[0].from;
+}
+
 /* Both ends move bytes while the connection lasts. */
 static bool times_overlap(const struct socket_end *a, const struct socket_end *b)
 {
 	if (!has_ranges(a) || !has_ranges(b))
+		return true;
+	if (is_unanswered(a, b) || is_unanswered(b, a))
 		return true;
 	return a->first_ns <= b->last_ns && b->first_ns <= a->last_ns;
 }

@@ -66,6 +66,23 @@ TEST(mirrored_addresses)
 }
 
 /* Who received first serves, if nobody tells. */
+/* A request that nobody has answered: its two ends move bytes one after the other. */
+TEST(not_answered_yet)
+{
+	struct talk t = {0};
+	struct heard h;
+
+	talk_begin(&t);
+	talk_say(&t, "Cs");
+	heard_make(&h, talk_map(&t, 0, t.records.count));
+	CHECK_EQ(h.connections.list.count, 1);
+	CHECK_EQ(h.connections.list.data[0].caller.key, CALLER_KEY);
+	CHECK_EQ(h.connections.list.data[0].server.key, SERVER_KEY);
+	CHECK_EQ(h.list.count, 1);
+	heard_free(&h);
+	vec_free(&t.records);
+}
+
 TEST(nobody_tells_who_serves)
 {
 	struct heard h;
