@@ -113,6 +113,22 @@ TEST(a_pipeline_that_is_read_together)
 }
 
 /* A large request is read in other pieces than it was sent in. */
+/* The head and the body of a message are read apart at times, and then together. */
+TEST(a_request_in_two_sends_that_is_read_together)
+{
+	struct talk t = {0};
+	struct heard h;
+
+	talk_begin(&t);
+	talk_say(&t, "CsCsScCC");
+	talk_bytes(&t, true, true, 20);
+	talk_say(&t, "Sc");
+	heard_make(&h, talk_map(&t, 0, t.records.count));
+	CHECK_STR(told(&h), "0-2=0-1 2-4=1-2 ");
+	heard_free(&h);
+	vec_free(&t.records);
+}
+
 TEST(pieces_that_do_not_match)
 {
 	struct talk t = {0};
