@@ -11,8 +11,9 @@
 #include "map/fact/query.h"
 #include "map/idle.h"
 
-#define LINKS_MOST 6	   /* from a thread to the one for whom it waits, and so on */
-#define THREADS_MOST 10000 /* of a process; more are not looked at */
+#define LINKS_MOST 6		  /* from a thread to the one for whom it waits, and so on */
+#define THREADS_MOST 10000	  /* of a process; more are not looked at */
+#define RUNS_TOLD_NS 100000000ull /* a cut tells of each thread that runs then */
 #define NAME_BYTES 512
 
 struct asking {
@@ -192,7 +193,8 @@ static void line_of_other(struct why_line *line, const struct partial *p, u64 si
 
 	if (at_begin) { /* what ended before it was not loaded */
 		line->verb = "ran";
-	} else if (life && life->state.place == LIFE_ON_CPU && since_ns) {
+	} else if (life && life->state.place == LIFE_ON_CPU && since_ns &&
+		   life->last_ns + RUNS_TOLD_NS >= at_ns) {
 		line->verb = "has run";
 		line->ns = at_ns - since_ns;
 	} else if (!life || life->state.place == LIFE_GONE) {

@@ -11,6 +11,8 @@
 #define WAKERS_MOST 8
 /* Calls within calls. */
 #define CALLS_MOST 200
+/* Stints before an instant among which the one that lasts longest is looked for. */
+#define STINTS_LOOKED_AT 256
 
 /* A call that a request made. */
 struct made_call {
@@ -32,10 +34,12 @@ struct place {
 	u32 host;
 	u32 tid;
 	u32 node;
-	s64 shift_ns; /* what the clock of the host lacks to the one of the path */
-	u8 running;   /* enum critical_state of the time in which the thread ran */
-	int depth;    /* of wakers */
-	u32 sender;   /* on its host, of the bytes that it reads; 0: not there, or not known */
+	s64 shift_ns;		    /* what the clock of the host lacks to the one of the path */
+	u8 running;		    /* enum critical_state of the time in which the thread ran */
+	int depth;		    /* of wakers */
+	const struct stint *stints; /* of the request; only while its server is walked */
+	size_t stints_count;
+	u32 sender; /* on its host, of the bytes that it reads; 0: not there, or not known */
 };
 
 struct stretch {
@@ -271,27 +275,36 @@ static u32 host_of(const struct walk *w, u32 process)
  * The stint of the request that lasts longest up to an instant of its host; of those, one of the
  * thread, if there is one. NULL: none begins before it.
  */
-static const struct stint *stint_before(const struct walk *w, u32 exchange, u32 tid, u64 local_ns)
+static const struct stint *stint_before(const struct place *at, u64 local_ns)
 {
-	const struct stint *list, *best = NULL;
-	size_t count = stints_of(&w->r->stints, exchange, &list);
+	const struct stint *best = NULL;
+	size_t low = 0, high = at->stints_count;
 
-	for (size_t i = 0; i < count && list[i].from_ns < local_ns; i++) {
-		u64 to_ns = earlier(list[i].to_ns, local_ns);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (at->stints[middle].from_ns < local_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i > 0 && low - i < STINTS_LOOKED_AT; i--) {
+		const struct stint *s = &at->stints[i - 1];
+		u64 to_ns = earlier(s->to_ns, local_ns);
 		u64 best_ns = best ? earlier(best->to_ns, local_ns) : 0;
 
-		if (!best || to_ns > best_ns || (to_ns == best_ns && list[i].tid == tid))
-			best = &list[i];
+		if (!best || to_ns > best_ns ||
+		    (to_ns == best_ns && s->tid == at->tid && best->tid != at->tid))
+			best = s;
 	}
 	return best;
 }
 
 /* What the server did for a request itself. at->tid is the thread that had it at the end. */
-static void own_walk(struct walk *w, struct place *at, u32 exchange, struct stretch time)
+static void own_walk(struct walk *w, struct place *at, struct stretch time)
 {
 	while (!w->err && time.from_ns < time.to_ns) {
-		const struct stint *s = stint_before(w, exchange, at->tid,
-						     shifted(time.to_ns, -at->shift_ns));
+		const struct stint *s = stint_before(at, shifted(time.to_ns, -at->shift_ns));
 		u64 ended_ns = s ? earlier(shifted(s->to_ns, at->shift_ns), time.to_ns) : 0;
 
 		ended_ns = later(ended_ns, time.from_ns);
@@ -321,6 +334,7 @@ static void server_walk(struct walk *w, u32 exchange, s64 shift_ns, struct stret
 			   .node = node_of_exchange(exchange, true),
 			   .shift_ns = shift_ns};
 
+	at.stints_count = stints_of(&w->r->stints, exchange, &at.stints);
 	for (; i < w->calls.count && w->calls.data[i].owner == exchange; i++) {
 		const struct made_call *c = &w->calls.data[i];
 		const struct exchange_end *caller = &w->r->exchanges.data[c->exchange].caller;
@@ -329,13 +343,13 @@ static void server_walk(struct walk *w, u32 exchange, s64 shift_ns, struct stret
 
 		if (end_ns > time.to_ns || end_ns <= begin_ns || depth >= CALLS_MOST)
 			continue;
-		own_walk(w, &at, exchange, (struct stretch){end_ns, time.to_ns});
+		own_walk(w, &at, (struct stretch){end_ns, time.to_ns});
 		client_walk(w, c->exchange, shift_ns, (struct stretch){begin_ns, end_ns},
 			    depth + 1);
 		time.to_ns = begin_ns;
 		at.tid = caller->first_tid;
 	}
-	own_walk(w, &at, exchange, time);
+	own_walk(w, &at, time);
 }
 
 /* The clock of the server's host: its time lies in the middle of its client's. */

@@ -262,6 +262,50 @@ TEST(another_host)
 	world_end(&w);
 }
 
+/* The acceptor makes a thread for the connection, which reads the request. */
+TEST(a_thread_is_made_for_it)
+{
+	struct world w;
+	u32 front, back;
+
+	world_begin(&w);
+	front = world_process(&w, NEAR, FRONT);
+	back = world_process(&w, NEAR, BACK);
+	CHECK_EQ(vec_push(&w.partials[NEAR]->facts.forks, ((struct fact_fork){.time_ns = 4000,
+									      .tid = HELPER,
+									      .pid = BACK,
+									      .parent_tid = BACK,
+									      .parent_pid = BACK})),
+		 0);
+	world_sleep(&w, &(struct slept){NEAR, BACK, 500, 2200, 2400, FRONT, HOG, SPLIT_network});
+	world_sleep(&w, &(struct slept){NEAR, HELPER, 4000, 4000, 4100, 0, HOG, SPLIT_runnable});
+	world_sleep(&w, &(struct slept){NEAR, FRONT, 2050, 8100, 8500, HELPER, 0, SPLIT_network});
+	world_exchange(&w, EDGE_ROOT, end_of(front, FRONT, 2000, 9000),
+		       end_of(back, HELPER, 5000, 8000));
+	CHECK_STR(world_path(&w), "8n2000-2200 8q2200-2400 8r2400-4000 10q4000-4100 10r4100-5000 "
+				  "10r5000-8000 7n8000-8100 7q8100-8500 7r8500-9000 ");
+	world_end(&w);
+}
+
+/* While bytes waited for a thread, another one than their sender woke it. */
+TEST(woken_by_another_one)
+{
+	struct world w;
+	u32 front, back;
+
+	world_begin(&w);
+	front = world_process(&w, NEAR, FRONT);
+	back = world_process(&w, NEAR, BACK);
+	world_sleep(&w, &(struct slept){NEAR, BACK, 500, 4500, 4900, HELPER, HOG, SPLIT_lock});
+	world_sleep(&w, &(struct slept){NEAR, HELPER, 400, 4000, 4000, 0, 0, SPLIT_disk});
+	world_sleep(&w, &(struct slept){NEAR, FRONT, 2050, 8100, 8500, BACK, 0, SPLIT_network});
+	world_exchange(&w, EDGE_ROOT, end_of(front, FRONT, 2000, 9000),
+		       end_of(back, BACK, 5000, 8000));
+	CHECK_STR(world_path(&w), "10w2000-4000 10r4000-4500 8q4500-4900 8r4900-5000 8r5000-8000 "
+				  "7n8000-8100 7q8100-8500 7r8500-9000 ");
+	world_end(&w);
+}
+
 /* A thread of which the recording has nothing. */
 TEST(nothing_is_known)
 {
