@@ -59,8 +59,11 @@ static const struct request_span *span_find(const struct requests *r, const char
 static int row_add(struct critical_answer *out, const struct requests *r,
 		   const struct critical_segment *s)
 {
-	struct critical_row row = {
-		.begin_ns = s->begin_ns, .end_ns = s->end_ns, .host = r->hosts[s->host].name};
+	struct critical_row row = {.begin_ns = s->begin_ns,
+				   .end_ns = s->end_ns,
+				   .least_ns = s->least_ns,
+				   .most_ns = s->most_ns,
+				   .host = r->hosts[s->host].name};
 	const struct request_span of = node_span(r, s->node);
 
 	span_id_format(row.span_id, request_span_id(r, &of));
@@ -112,7 +115,7 @@ size_t critical_longest(const struct critical_answer *a)
 
 /* ---- JSON ---- */
 
-static void who_write_json(struct json *j, const struct critical_who *who)
+void critical_who_write_json(struct json *j, const struct critical_who *who)
 {
 	json_string(j, "process", who->process);
 	json_string(j, "service", who->name);
@@ -132,15 +135,21 @@ void critical_write_json(struct json *j, const struct critical_answer *a)
 		if (row->host)
 			json_string(j, "host", row->host);
 		if (row->who.name)
-			who_write_json(j, &row->who);
+			critical_who_write_json(j, &row->who);
 		json_string(j, "span_id", row->span_id);
 		json_string(j, "state", row->state);
 		json_string(j, "cause", row->cause);
 		if (row->by.name) {
 			json_object_begin(j, "by");
-			who_write_json(j, &row->by);
+			critical_who_write_json(j, &row->by);
 			json_object_end(j);
 		}
+		if (row->least_ns != row->most_ns) {
+			json_u64(j, "least_ns", row->least_ns);
+			json_u64(j, "most_ns", row->most_ns);
+		}
+		json_string(j, "does", row->verb);
+		json_string(j, "what", row->rest);
 		json_object_end(j);
 	}
 	json_array_end(j);

@@ -15,8 +15,9 @@ struct critical_who {
 };
 
 struct critical_row {
-	u64 begin_ns, end_ns; /* by the clock of the host of the request */
-	const char *host;     /* NULL: not known */
+	u64 begin_ns, end_ns;  /* by the clock of the host of the request */
+	u64 least_ns, most_ns; /* its length, which differ where it begins and ends on two hosts */
+	const char *host;      /* NULL: not known */
 	struct critical_who who;
 	char span_id[SPAN_ID_BYTES]; /* the span that waited for it */
 	const char *state;	     /* "running", "busy", "runnable", "waiting", ... */
@@ -43,6 +44,9 @@ struct critical_answer {
 int critical_answer_make(const struct request_answer *a, const char *id,
 			 struct critical_answer *out);
 void critical_answer_free(struct critical_answer *out);
+
+/* Writes the members of who it is into an object that was begun. */
+void critical_who_write_json(struct json *j, const struct critical_who *who);
 
 /* Writes the rows as the array `critical` of the object that was begun last. */
 void critical_write_json(struct json *j, const struct critical_answer *a);

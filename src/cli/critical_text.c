@@ -13,6 +13,7 @@
 struct piece {
 	const struct critical_row *row;
 	u64 begin_ns, end_ns;
+	u64 unsure_ns; /* so much longest and shortest length differ, by the clocks of two hosts */
 };
 
 struct pieces {
@@ -59,10 +60,12 @@ static bool pieces_make(struct pieces *p, const struct critical_answer *a)
 		const struct critical_row *row = &a->rows.data[i];
 		struct piece *last = p->count ? &p->data[p->count - 1] : NULL;
 
-		if (last && says_the_same(last->row, row))
-			last->end_ns = row->end_ns;
-		else
-			p->data[p->count++] = (struct piece){row, row->begin_ns, row->end_ns};
+		if (!last || !says_the_same(last->row, row)) {
+			last = &p->data[p->count++];
+			*last = (struct piece){row, row->begin_ns, row->end_ns, 0};
+		}
+		last->end_ns = row->end_ns;
+		last->unsure_ns += row->most_ns - row->least_ns;
 	}
 	pieces_choose(p, a->end_ns - a->begin_ns);
 	return true;
@@ -81,12 +84,18 @@ static void line_begin(const struct terminal *t, const struct critical_answer *a
 		total_ns ? 100.0 * (double)length_ns / (double)total_ns : 0);
 }
 
-static void sentence_write(const struct terminal *t, const struct critical_row *row)
+static void sentence_write(const struct terminal *t, const struct piece *piece)
 {
-	char text[2048];
+	const struct critical_row *row = piece->row;
+	char text[2048], half[UNITS_TEXT_BYTES];
+	int n = snprintf(text, sizeof(text), "%s %s%s%s", row->subject, row->verb,
+			 *row->rest ? " " : "", row->rest);
 
-	snprintf(text, sizeof(text), "%s %s%s%s", row->subject, row->verb, *row->rest ? " " : "",
-		 row->rest);
+	if (piece->unsure_ns && n > 0 && (size_t)n < sizeof(text))
+		snprintf(text + n, sizeof(text) - (size_t)n,
+			 ", give or take %s by the clocks of two "
+			 "hosts",
+			 units_format_ns((int64_t)(piece->unsure_ns + 1) / 2, half));
 	terminal_words(t, text, 29);
 	putc('\n', t->file);
 }
@@ -117,7 +126,7 @@ static void pieces_write(const struct terminal *t, const struct critical_answer 
 		}
 		line_begin(t, a, piece->begin_ns, piece->end_ns - piece->begin_ns,
 			   piece == longest);
-		sentence_write(t, piece->row);
+		sentence_write(t, piece);
 		i++;
 	}
 }

@@ -6,6 +6,7 @@
 
 #include "base/order.h"
 #include "request/nodes.h"
+#include "request/shifts.h"
 
 /* From a thread to the one that woke it, to the one that woke that, ... */
 #define WAKERS_MOST 8
@@ -29,6 +30,15 @@ struct walk {
 	int err;
 };
 
+/*
+ * The begin of a stretch is told by the clock of another host than the thread's: so much is to be
+ * added to the length of its first segment, at least and at most.
+ */
+struct crossing {
+	u64 begin_ns; /* by the clock of the path */
+	struct clock_interval more;
+};
+
 /* A thread within the walk of a span. */
 struct place {
 	u32 host;
@@ -40,6 +50,7 @@ struct place {
 	const struct stint *stints; /* of the request; only while its server is walked */
 	size_t stints_count;
 	u32 sender; /* on its host, of the bytes that it reads; 0: not there, or not known */
+	struct crossing crossing;
 };
 
 struct stretch {
@@ -72,6 +83,20 @@ static bool is_alike(const struct critical_segment *a, const struct critical_seg
 	       a->file.kind == b->file.kind && a->file.key == b->file.key;
 }
 
+static u64 lengthened(u64 ns, s64 more_ns)
+{
+	return more_ns < 0 && ns < (u64)-more_ns ? 0 : ns + (u64)more_ns;
+}
+
+static void lengths_fill(struct critical_segment *s, const struct crossing *crossing)
+{
+	s->least_ns = s->most_ns = s->end_ns - s->begin_ns;
+	if (crossing->begin_ns != s->begin_ns)
+		return;
+	s->least_ns = lengthened(s->least_ns, crossing->more.min_ns);
+	s->most_ns = lengthened(s->most_ns, crossing->more.max_ns);
+}
+
 /* Puts a segment before those that are there. */
 static void segment_put(struct walk *w, const struct place *at, const struct stretch *time,
 			const struct critical_segment *kind)
@@ -87,12 +112,15 @@ static void segment_put(struct walk *w, const struct place *at, const struct str
 	s.host = at->host;
 	s.tid = at->tid;
 	s.node = at->node;
+	lengths_fill(&s, &at->crossing);
 	if (count >= CRITICAL_SEGMENTS_MOST)
 		s.state = CRITICAL_UNKNOWN;
 	if (count &&
 	    (count >= CRITICAL_SEGMENTS_MOST || is_alike(&w->out->list.data[count - 1], &s))) {
 		w->out->list.data[count - 1].begin_ns = s.begin_ns;
 		w->out->list.data[count - 1].local_ns = s.local_ns;
+		w->out->list.data[count - 1].least_ns += s.least_ns;
+		w->out->list.data[count - 1].most_ns += s.most_ns;
 		return;
 	}
 	w->err = vec_push(&w->out->list, s);
@@ -352,19 +380,6 @@ static void server_walk(struct walk *w, u32 exchange, s64 shift_ns, struct stret
 	own_walk(w, &at, time);
 }
 
-/* The clock of the server's host: its time lies in the middle of its client's. */
-static s64 shift_of_server(const struct walk *w, u32 exchange, s64 shift_ns)
-{
-	const struct exchange *x = &w->r->exchanges.data[exchange];
-	const struct request_bounds c = request_span_bounds(w->r, exchange, false);
-	const struct request_bounds s = request_span_bounds(w->r, exchange, true);
-
-	if (host_of(w, x->caller.process) == host_of(w, x->server.process))
-		return shift_ns;
-	return shift_ns + (s64)(c.begin_ns + (c.end_ns - c.begin_ns) / 2) -
-	       (s64)(s.begin_ns + (s.end_ns - s.begin_ns) / 2);
-}
-
 /* A call whose server was not recorded: its thread waits, or is elsewhere. */
 static void unserved_walk(struct walk *w, const struct place *at, u32 exchange,
 			  const struct stretch *time)
@@ -385,25 +400,33 @@ static void client_walk(struct walk *w, u32 exchange, s64 shift_ns, struct stret
 			       .shift_ns = shift_ns,
 			       .running = CRITICAL_RUNNING};
 	struct place server = client;
+	struct clock_interval clocks;
 	struct request_bounds b;
 	u64 begin_ns, end_ns;
+	s64 middle_ns;
 
 	if (!x->server.process) {
 		unserved_walk(w, &client, exchange, &time);
 		return;
 	}
 	b = request_span_bounds(w->r, exchange, true);
-	shift_ns = shift_of_server(w, exchange, shift_ns);
+	clocks = shift_of_exchange(w->r, exchange);
+	middle_ns = clock_interval_middle(&clocks);
+	shift_ns += middle_ns;
 	end_ns = earlier(later(shifted(b.end_ns, shift_ns), time.from_ns), time.to_ns);
 	begin_ns = later(earlier(shifted(b.begin_ns, shift_ns), end_ns), time.from_ns);
 	if (host_of(w, x->server.process) == client.host)
 		client.sender = x->server.last_tid;
+	client.crossing = (struct crossing){end_ns,
+					    {middle_ns - clocks.max_ns, middle_ns - clocks.min_ns}};
 	arrival_walk(w, &client, (struct stretch){end_ns, time.to_ns});
 	server_walk(w, exchange, shift_ns, (struct stretch){begin_ns, end_ns}, depth);
 	server.host = host_of(w, x->server.process);
 	server.tid = x->server.first_tid;
 	server.shift_ns = shift_ns;
 	server.sender = server.host == client.host ? x->caller.first_tid : 0;
+	server.crossing = (struct crossing){time.from_ns,
+					    {clocks.min_ns - middle_ns, clocks.max_ns - middle_ns}};
 	arrival_walk(w, &server, (struct stretch){time.from_ns, begin_ns});
 }
 

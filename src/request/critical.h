@@ -24,6 +24,9 @@ enum critical_state {
 struct critical_segment {
 	u64 begin_ns, end_ns; /* by the clock of the host of the request's span */
 	u64 local_ns;	      /* begin_ns by the clock of `host` */
+	/* Its length lies between these, which differ where two clocks tell its begin and its end.
+	 */
+	u64 least_ns, most_ns;
 	u32 host;
 	u32 tid;     /* the thread; 0: not known */
 	u32 node;    /* the span that waited for it (request/nodes.h) */
@@ -42,8 +45,9 @@ struct critical_path {
 
 /*
  * Finds the critical path of a span that is one of an exchange, which is in this trace. Times of
- * another host are moved so that a server's time lies in the middle of its client's. 0 or -ENOMEM;
- * free `out` in any case.
+ * another host are moved by the middle of the interval in which its clock differs; where no message
+ * tells that, so that a server's time lies in the middle of its client's. 0 or -ENOMEM; free `out`
+ * in any case.
  */
 int critical_find(struct critical_path *out, const struct requests *r,
 		  const struct request_trace *trace, const struct request_span *of);

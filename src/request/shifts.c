@@ -80,24 +80,47 @@ static u32 host_of_node(const struct requests *r, u32 node)
 	return host_of_process(r, s.kind == REQUEST_SERVER ? x->server.process : x->caller.process);
 }
 
-static u64 middle_of(const struct request_bounds *b)
+/* How far one time can be moved within another one; to its middle, if it is longer. */
+static struct clock_interval within(const struct request_bounds *of,
+				    const struct request_bounds *in)
 {
-	return b->begin_ns + (b->end_ns - b->begin_ns) / 2;
+	s64 first = (s64)(in->begin_ns - of->begin_ns), last = (s64)(in->end_ns - of->end_ns);
+	s64 middle = first + (last - first) / 2;
+
+	return first <= last ? (struct clock_interval){first, last}
+			     : (struct clock_interval){middle, middle};
+}
+
+struct clock_interval shift_of_exchange(const struct requests *r, u32 exchange)
+{
+	const struct exchange *x = &r->exchanges.data[exchange];
+	u32 host = host_of_process(r, x->server.process);
+	u32 other = host_of_process(r, x->caller.process);
+	struct request_bounds server, client;
+	struct clock_interval i = {0, 0};
+
+	if (host == other)
+		return i;
+	server = request_span_bounds(r, exchange, true);
+	if (clock_offset_at(&r->offsets, host, other, server.begin_ns, &i))
+		return i;
+	client = request_span_bounds(r, exchange, false);
+	return within(&server, &client);
 }
 
 /* From the clock of a node to that of its parent on another host. */
 static s64 shift_between(const struct requests *r, u32 node, u32 parent)
 {
 	const struct request_span below = node_span(r, node), above = node_span(r, parent);
-	const struct request_bounds b = request_bounds_of(r, &below);
-	const struct request_bounds a = request_bounds_of(r, &above);
 	u32 host = host_of_node(r, node), other = host_of_node(r, parent);
 	struct clock_interval i;
 
-	if (clock_offset_at(&r->offsets, host, other, b.begin_ns, &i))
+	if (below.kind == REQUEST_SERVER && above.kind == REQUEST_CLIENT && above.of == below.of) {
+		i = shift_of_exchange(r, below.of);
 		return clock_interval_middle(&i);
-	if (above.kind == REQUEST_CLIENT && above.of == below.of) /* the ends of one exchange */
-		return (s64)(middle_of(&a) - middle_of(&b));
+	}
+	if (clock_offset_at(&r->offsets, host, other, request_bounds_of(r, &below).begin_ns, &i))
+		return clock_interval_middle(&i);
 	return (s64)(r->hosts[host].unix_ns - r->hosts[other].unix_ns);
 }
 

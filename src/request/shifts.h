@@ -14,4 +14,11 @@ int shifts_begin(struct requests *r);
 /* Fills the shift of a node below one whose shift is filled, or of a root. */
 void shift_fill(struct requests *r, u32 node);
 
+/*
+ * What is to be added to a time of an exchange's server to get the clock of its caller's host.
+ * Where no message tells, it is as far as the server can be moved within its client; the middle of
+ * the interval then puts it into the middle. Both ends were recorded.
+ */
+struct clock_interval shift_of_exchange(const struct requests *r, u32 exchange);
+
 #endif

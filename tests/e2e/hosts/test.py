@@ -136,6 +136,23 @@ def check_events(*recordings):
             equal(count, counts[service][event], f"{event} of {service}")
 
 
+def check_network(traces, *recordings):
+    """Time on the network has an interval: that of the clocks. The rest is exact."""
+    longest = max(traces, key=lambda trace: trace["end_ns"] - trace["begin_ns"])
+    answer = json.loads(fathom.ok("requests", "--json", "--critical", longest["trace_id"], *recordings))
+    widths = [offset["max_ns"] - offset["min_ns"] for offset in answer["clock_offsets"]]
+    path, root = answer["critical"], longest["spans"][0]
+    equal({piece["host"] for piece in path}, {"front", "back"}, "hosts on the path")
+    equal(sum(piece["end_ns"] - piece["begin_ns"] for piece in path),
+          root["end_ns"] - root["begin_ns"], "the sum of its pieces")
+    unsure = [piece for piece in path if "least_ns" in piece]
+    check(unsure, f"nothing of the path has an interval: {path}")
+    for piece in unsure:
+        check(piece["least_ns"] <= piece["end_ns"] - piece["begin_ns"] <= piece["most_ns"], f"{piece}")
+        # a drift of 100 ppm, over the second at most between two intervals
+        check(piece["most_ns"] - piece["least_ns"] <= max(widths) + 200_000, f"{piece}: {widths}")
+
+
 def check_kernel(*recordings):
     """Kernel spans of threads while they served: each lies below a server span, or below its call."""
     spans = {span["span_id"]: span for trace in json.loads(
@@ -157,6 +174,7 @@ def two_hosts():
         if moved != back:
             check_traces(answer["traces"])
             check_offsets(answer, begin_of(back))
+    check_network(answer["traces"], front, moved)
     check_events(front, moved)
     check_kernel(front, moved)
     text = fathom.ok("requests", "--slowest", "2", front, moved)

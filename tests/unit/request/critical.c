@@ -259,6 +259,45 @@ TEST(another_host)
 				  "7n8000-8900 7q8900-9000 7r9000-10000 ");
 	CHECK_EQ(w.path.list.data[3].host, FAR);
 	CHECK_EQ(w.path.list.data[3].local_ns, 700000);
+	CHECK_EQ(w.path.list.data[1].least_ns, 0); /* anywhere within the call */
+	CHECK_EQ(w.path.list.data[1].most_ns, 1900);
+	world_end(&w);
+}
+
+/*
+ * Messages tell how far the clock of the other host is ahead: 697.3 to 697.7 us. The middle of that
+ * moves its times, and the time on the network has an interval.
+ */
+TEST(clocks_of_hosts_are_known)
+{
+	const struct critical_segment *s;
+	struct world w;
+	u32 front, back;
+
+	world_begin(&w);
+	front = world_process(&w, NEAR, FRONT);
+	back = world_process(&w, FAR, BACK);
+	CHECK_EQ(vec_push(&w.r.offsets.pairs, ((struct clock_pair){NEAR, FAR, 0, 1})), 0);
+	CHECK_EQ(vec_push(&w.r.offsets.list,
+			  ((struct clock_offset){.at_ns = 2500, .interval = {697300, 697700}})),
+		 0);
+	world_sleep(&w, &(struct slept){NEAR, FRONT, 2000, 8900, 9000, 0, HOG, SPLIT_network});
+	world_sleep(&w, &(struct slept){FAR, BACK, 100, 699900, 700000, 0, HOG, SPLIT_network});
+	world_exchange(&w, EDGE_ROOT, nobody, end_of(front, FRONT, 1000, 10000));
+	world_exchange(&w, 0, end_of(front, FRONT, 2000, 9000), end_of(back, BACK, 700000, 705000));
+	CHECK_STR(world_path(&w), "7r1000-2000 8n2000-2400 8q2400-2500 8r2500-7500 "
+				  "7n7500-8900 7q8900-9000 7r9000-10000 ");
+	s = &w.path.list.data[1]; /* there: 0.4 us, and the clocks drift by 1 ns */
+	CHECK_EQ(s->least_ns, 199);
+	CHECK_EQ(s->most_ns, 601);
+	s = &w.path.list.data[4]; /* and back */
+	CHECK_EQ(s->least_ns, 1199);
+	CHECK_EQ(s->most_ns, 1601);
+	for (size_t i = 0; i < w.path.list.count; i++) {
+		s = &w.path.list.data[i];
+		if (i != 1 && i != 4)
+			CHECK(s->least_ns == s->most_ns && s->most_ns == s->end_ns - s->begin_ns);
+	}
 	world_end(&w);
 }
 
