@@ -191,18 +191,38 @@ static void line_of_other(struct why_line *line, const struct partial *p, u64 si
 {
 	const struct life *life = map_get(&p->current, line->who.tid);
 
+	line->state = "running";
 	if (at_begin) { /* what ended before it was not loaded */
 		line->verb = "ran";
 	} else if (life && life->state.place == LIFE_ON_CPU && since_ns &&
 		   life->last_ns + RUNS_TOLD_NS >= at_ns) {
 		line->verb = "has run";
+		line->since_ns = since_ns;
 		line->ns = at_ns - since_ns;
 	} else if (!life || life->state.place == LIFE_GONE) {
 		line->verb = "has ended";
+		line->state = "ended";
 	} else {
 		line->verb = "did";
+		line->state = "unknown";
 		line->rest = "what is not known: the recording has nothing about it";
 	}
+}
+
+/* A thread that is off its CPU. *next gets for whom it waits. */
+static void line_of_wait(struct asking *ask, const struct thread_at *at, const struct kspan *k,
+			 struct why_line *line, struct thread_at *next)
+{
+	bool sleeps = life_leave_sleeps(k->state & LEAVE_MASK);
+
+	line->verb = "has waited";
+	line->since_ns = k->begin_ns;
+	line->ns = at->at_ns - k->begin_ns;
+	line->idle = idle_is_wait(ask->r->hosts[at->host].p, k);
+	line->state = sleeps ? "waiting" : "runnable";
+	line->rest = sleeps ? blocked_text(ask, at, k, &line->idle, next) : "for a CPU";
+	if (sleeps)
+		line->cause = split_part_name(line->idle ? SPLIT_idle : k->part);
 }
 
 /* Adds the line of a thread; *next gets for whom it waits. 0 or -ENOMEM. */
@@ -212,7 +232,7 @@ static int line_add(struct asking *ask, const struct thread_at *at, u32 depth,
 	const struct partial *p = ask->r->hosts[at->host].p;
 	const struct thread_times *times = &ask->r->times[at->host];
 	struct span_builder *b = &ask->out->builder;
-	struct why_line line = {.depth = depth, .rest = ""};
+	struct why_line line = {.host = ask->r->hosts[at->host].name, .depth = depth, .rest = ""};
 	struct kspan k;
 	bool waited = thread_times_wait(times, at->tid, 0, at->at_ns, &k);
 
@@ -220,16 +240,10 @@ static int line_add(struct asking *ask, const struct thread_at *at, u32 depth,
 	b->p = p;
 	line.who = critical_who_of(b, ask->r, at->host, at->tid, at->at_ns);
 	line.subject = critical_who_text(b, &line.who);
-	if (!waited || k.end_ns < at->at_ns) {
+	if (waited && k.end_ns >= at->at_ns)
+		line_of_wait(ask, at, &k, &line, next);
+	else
 		line_of_other(&line, p, waited ? k.end_ns : 0, at->at_ns, ask->out->at_begin);
-	} else {
-		line.verb = "has waited";
-		line.ns = at->at_ns - k.begin_ns;
-		line.idle = idle_is_wait(p, &k);
-		line.rest = !life_leave_sleeps(k.state & LEAVE_MASK)
-				    ? "for a CPU"
-				    : blocked_text(ask, at, &k, &line.idle, next);
-	}
 	return b->failed ? -ENOMEM : vec_push(&ask->out->lines, line);
 }
 
@@ -340,6 +354,7 @@ int why_process(const struct request_answer *a, u32 pid, bool at_begin, struct w
 	if (err)
 		return err;
 	p = ask.r->hosts[host].p;
+	out->host = ask.r->hosts[host].name;
 	out->at_begin = at_begin;
 	ask.at_ns = out->at_ns = instant_of(p, at_begin);
 	for (size_t i = 0; i < p->lives.count && !err && out->threads < THREADS_MOST; i++) {

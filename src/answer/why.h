@@ -10,11 +10,15 @@
 
 /* A thread, or below it the one that it waits for: "nginx (pid 7)" "has waited" 3 ms "for ...". */
 struct why_line {
+	const char *host; /* NULL: not known */
 	struct critical_who who;
+	const char *state; /* "waiting", "runnable", "running", "ended", "unknown" */
+	const char *cause; /* waiting: a part of a time split, "idle" for new work; else NULL */
 	const char *subject, *verb, *rest;
-	u64 ns;	   /* since when */
-	u32 depth; /* 0: a thread of the process; 1: for whom that waits, and so on */
-	bool idle; /* it waits for new work */
+	u64 since_ns; /* by the clock of its host; 0: not known */
+	u64 ns;	      /* for so long */
+	u32 depth;    /* 0: a thread of the process; 1: for whom that waits, and so on */
+	bool idle;    /* it waits for new work */
 };
 
 /* A thread with those for whom it waits: lines [first, end). */
@@ -25,6 +29,7 @@ struct why_chain {
 
 /* Starts with all zero. */
 struct why_answer {
+	const char *host; /* NULL: not known */
 	struct critical_who who;
 	u64 at_ns;
 	bool at_begin;
@@ -41,5 +46,12 @@ struct why_answer {
  */
 int why_process(const struct request_answer *a, u32 pid, bool at_begin, struct why_answer *out);
 void why_free(struct why_answer *out);
+
+/* Writes a whole document: what was found of a process. */
+void why_write_json(struct json *j, const struct source_view *source, const struct why_answer *a);
+
+/* Writes a whole document: the critical path of a request. */
+void why_path_write_json(struct json *j, const struct source_view *source,
+			 const struct critical_answer *a);
 
 #endif

@@ -5,11 +5,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "answer/json.h"
 #include "answer/why.h"
 #include "base/units.h"
 #include "cli/answer_text.h"
 #include "cli/command.h"
 #include "cli/critical_text.h"
+#include "cli/json_file.h"
 #include "cli/progress.h"
 #include "cli/reading_help.h"
 #include "cli/recording_operands.h"
@@ -23,6 +25,7 @@ struct why_options {
 	struct time_point at;
 	int boot;
 	uint64_t threads;
+	bool json;
 	const char **dirs; /* owned array */
 	size_t dirs_count;
 };
@@ -33,6 +36,7 @@ static const struct option why_option_table[] = {
 	 NULL, AT(at), option_time},
 	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
 	{"threads", 0, "N", THREADS_HELP, NULL, AT(threads), option_count},
+	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
 	{0},
 };
 #undef AT
@@ -123,8 +127,22 @@ static void answer_write(const struct terminal *t, const struct why_answer *a)
 			a->chains.count - shown);
 }
 
+static void process_write(const struct request_answer *a, const struct why_options *o,
+			  const struct why_answer *answer)
+{
+	struct terminal t = terminal_of(stdout);
+	struct json json;
+
+	if (!o->json) {
+		answer_write(&t, answer);
+		return;
+	}
+	json_init_file(&json, stdout);
+	why_write_json(&json, &a->sources.view, answer);
+}
+
 static int process_print(const struct request_answer *a, const struct why_options *o,
-			 const struct terminal *t, struct error *e)
+			 struct error *e)
 {
 	struct why_answer answer = {0};
 	int err = why_process(a, o->pid, o->at.kind, &answer);
@@ -140,13 +158,27 @@ static int process_print(const struct request_answer *a, const struct why_option
 				"several hosts have a process %u: name the recording of one",
 				o->pid);
 	else if (!err)
-		answer_write(t, &answer);
+		process_write(a, o, &answer);
 	why_free(&answer);
 	return err;
 }
 
+static void path_write(const struct request_answer *a, const struct why_options *o,
+		       const struct critical_answer *answer)
+{
+	struct terminal t = terminal_of(stdout);
+	struct json json;
+
+	if (!o->json) {
+		critical_text_write(&t, answer);
+		return;
+	}
+	json_init_file(&json, stdout);
+	why_path_write_json(&json, &a->sources.view, answer);
+}
+
 static int request_print(const struct request_answer *a, const struct why_options *o,
-			 const struct terminal *t, struct error *e)
+			 struct error *e)
 {
 	struct critical_answer answer = {0};
 	int err = critical_answer_make(a, o->id, &answer);
@@ -157,7 +189,7 @@ static int request_print(const struct request_answer *a, const struct why_option
 				"requests' shows the slowest ones",
 				o->id);
 	else if (!err)
-		critical_text_write(t, &answer);
+		path_write(a, o, &answer);
 	critical_answer_free(&answer);
 	return err;
 }
@@ -180,10 +212,10 @@ static int why_run(const void *fields, const struct operands *operands, struct e
 	(void)operands;
 	progress_line_end(&line);
 	if (!err)
-		err = o->id ? request_print(&answer, o, &t, e) : process_print(&answer, o, &t, e);
-	if (!err)
+		err = o->id ? request_print(&answer, o, e) : process_print(&answer, o, e);
+	if (!err && !o->json)
 		source_write_text(&t, &answer.sources.view);
-	else if (!e->text[0])
+	if (err && !e->text[0])
 		error_set(e, err, "cannot tell why");
 	request_answer_free(&answer);
 	return err;
@@ -192,13 +224,15 @@ static int why_run(const void *fields, const struct operands *operands, struct e
 const struct command command_why = {
 	.name = "why",
 	.summary = "say in words what a process or a request waits for",
-	.usage = "[DIR|FILE...] PID|TRACE_ID|SPAN_ID [--at T] [--boot N] [--threads N]",
+	.usage = "[DIR|FILE...] PID|TRACE_ID|SPAN_ID [--at T] [--json] [--boot N] [--threads N]",
 	.description =
 		"Of a process: what each of its threads does at the end of the recording, or at\n"
 		"--at: since when it waits, for whom, and what that one does. Of a request or a\n"
 		"call in it: its critical path, as 'fathom requests --critical' shows it.",
 	.examples = "  fathom why 27194\n"
 		    "  fathom why 27194 --at 14:05:00\n"
+		    "  fathom why 27194 --json | jq -r '.waits[].chain[-1].service'\n"
+		    "  fathom why /var/lib/fathom \"$(pidof -s postgres)\"   # of 'fathom up'\n"
 		    "  fathom why shop.data 0af7651916cd43dd8448eb211c80319c\n",
 	.options = why_option_table,
 	.options_bytes = sizeof(struct why_options),

@@ -147,6 +147,33 @@ def check_paths(recording, traces):
     equal(fathom.run("requests", "--critical", "12", recording).returncode, 2, "no id")
 
 
+def document(schema, *args):
+    """What a command says as JSON, held against its schema."""
+    text = fathom.ok(*args, "--json")
+    result = subprocess.run([sys.executable, SCHEMA, schema], input=text, text=True,
+                            capture_output=True, timeout=60)
+    equal(result.returncode, 0, f"the schema: {result.stdout}{result.stderr}")
+    return json.loads(text)
+
+
+def check_why_values(recording, trace):
+    """The words as values: redis waits for the shop, which waits for new work."""
+    redis = next(span for span in trace["spans"] if span["service"] == "redis-server")
+    answer = document("why", "why", recording, redis["pid"])
+    equal((answer["pid"], answer["service"]), (redis["pid"], "redis-server"), "the process")
+    equal(sum(waits["threads"] for waits in answer["waits"]), answer["threads"], "threads")
+    chains = [waits["chain"] for waits in answer["waits"] if len(waits["chain"]) > 1]
+    check(chains and chains[0][0]["tid"] == redis["pid"] and
+          chains[0][1]["service"] == "python3 shop.py", f"for whom redis waits: {answer['waits']}")
+    first = chains[0][0]
+    equal((first["state"], first["does"]), ("waiting", "has waited"), "what redis does")
+    equal(first["since_ns"] + first["for_ns"], answer["at_ns"], "since when")
+    path = document("why", "why", recording, trace["trace_id"])
+    wanted = document("requests", "requests", recording, "--critical", trace["trace_id"])
+    equal(path["critical"], wanted["critical"], "the path of a request")
+    equal((path["trace_id"], path["begin_ns"]), (trace["trace_id"], trace["spans"][0]["begin_ns"]), "whose")
+
+
 def check_why(recording, trace):
     """Words about a process, and about a request."""
     served = [span for span in trace["spans"] if span["kind"] == "server"]
@@ -161,6 +188,7 @@ def check_why(recording, trace):
     check("at that time" in text, text)
     equal(fathom.ok("why", recording, trace["trace_id"]),
           fathom.ok("requests", "--critical", trace["trace_id"], recording), "why of a request")
+    check_why_values(recording, trace)
     equal(fathom.run("why", recording, 4194303).returncode, 1, "no such process")
     equal(fathom.run("why", recording).returncode, 2, "nothing is asked for")
 

@@ -90,6 +90,9 @@ TEST(waits_for_its_client)
 	line = line_at(&w, 0, 0);
 	CHECK_STR(line->subject, "server (pid 200)");
 	CHECK_STR(line->verb, "has waited");
+	CHECK_STR(line->state, "waiting");
+	CHECK_STR(line->cause, "idle");
+	CHECK_EQ(line->since_ns, 4500);
 	CHECK_EQ(line->ns, 1500);
 	CHECK_STR(line->rest, "for its client 127.0.0.1:40000, caller (pid 100), which it has "
 			      "answered");
