@@ -14,6 +14,9 @@ struct group *group_of(struct rows *rows, const char *identity);
 /* Counts calls that failed with an error. 0 or -ENOMEM. */
 int group_add_errno(struct group *g, u32 number, u64 count);
 
+/* Adds an address of a peer, if it is not there yet. 0 or -ENOMEM. */
+int group_add_address(struct group *g, const char *address);
+
 /* Copies the borrowed texts of a row. 0 or -ENOMEM. */
 int row_own(struct rows *rows, struct row *row);
 

@@ -8,6 +8,7 @@
 
 #include "answer/group.h"
 #include "answer/overhead.h"
+#include "answer/peer_server.h"
 #include "answer/profile.h"
 #include "base/hash.h"
 #include "map/fact/query.h"
@@ -140,10 +141,11 @@ struct filling {
 	const struct grouping *by;
 	bool parts; /* each part of time is a row of its own */
 	struct filter_use filter;
-	bool peers;		/* connections are counted */
-	bool files;		/* they, or files, are told apart, or some are left out */
-	struct map connections; /* hash of a row and a connection -> PRESENT */
-	struct map reused;	/* pids that several processes had -> PRESENT */
+	bool peers;		      /* connections are counted */
+	struct peer_servers *servers; /* if they are; owned */
+	bool files;		      /* they, or files, are told apart, or some are left out */
+	struct map connections;	      /* hash of a row and a connection -> PRESENT */
+	struct map reused;	      /* pids that several processes had -> PRESENT */
 	struct key_value values[2];
 };
 
@@ -155,7 +157,7 @@ static bool row_identity(struct filling *f, const struct subject *s, char *ident
 	for (int i = 0; i < 2 && f->by->keys[i]; i++) {
 		struct key_value *value = &f->values[i];
 
-		value->identity = NULL;
+		value->identity = value->address = NULL;
 		if (!f->by->keys[i]->tell(s, value))
 			return false;
 		length += (size_t)snprintf(identity + length, size - length, "%s%s",
@@ -201,6 +203,17 @@ static int row_begin(struct filling *f, const struct subject *s, struct row *row
 	return err;
 }
 
+/* Notes the address of the peer, of which a service may have several. */
+static int address_note(const struct filling *f, struct group *g)
+{
+	int err = 0;
+
+	for (int i = 0; i < 2 && f->by->keys[i] && !err; i++)
+		if (f->values[i].address)
+			err = group_add_address(g, f->values[i].address);
+	return err;
+}
+
 /* Finds the group of a subject. 0 with *g NULL: it is in no row. */
 static int group_find(struct filling *f, const struct subject *s, struct group **g)
 {
@@ -210,7 +223,7 @@ static int group_find(struct filling *f, const struct subject *s, struct group *
 	if (!row_identity(f, s, identity, sizeof(identity)))
 		return 0;
 	*g = group_of(f->out, identity);
-	if (!*g)
+	if (!*g || address_note(f, *g))
 		return -ENOMEM;
 	return (*g)->row.key ? 0 : row_begin(f, s, &(*g)->row);
 }
@@ -429,6 +442,7 @@ static int sums_fill(struct filling *f, const struct partial *p, const struct su
 				    .at_ns = UINT64_MAX,
 				    .sum = sum,
 				    .part = -1,
+				    .servers = f->servers,
 				    .reused = sum->pid && map_get(&f->reused, sum->pid)};
 
 		if (kind == OF_CALL)
@@ -500,6 +514,8 @@ static int groups_fill(struct rows *out, const struct partial *p, const struct g
 			    .filter = {.filter = &by->filter}};
 	int err = grouping_sums(by).by & SUM_BY_PROCESS ? reused_find(&f, p) : 0;
 
+	if (!err && f.peers && !(f.servers = peer_servers_new(p)))
+		err = -ENOMEM;
 	if (err)
 		goto done;
 	switch (by->of) {
@@ -535,6 +551,7 @@ static int groups_fill(struct rows *out, const struct partial *p, const struct g
 done:
 	map_free(&f.connections);
 	map_free(&f.reused);
+	peer_servers_free(f.servers);
 	return err;
 }
 

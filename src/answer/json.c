@@ -30,6 +30,16 @@ static void unknown_write(struct json *j, const struct row *row)
 	json_array_end(j);
 }
 
+static void addresses_write(struct json *j, const struct row *row)
+{
+	if (!row->addresses_count)
+		return;
+	json_array_begin(j, "addresses");
+	for (size_t i = 0; i < row->addresses_count; i++)
+		json_string(j, NULL, row->addresses[i]);
+	json_array_end(j);
+}
+
 static void row_write_members(struct json *j, const struct row *row)
 {
 	json_string(j, "key", row->key);
@@ -85,6 +95,7 @@ static void row_write_members(struct json *j, const struct row *row)
 	}
 	if (row->mount_namespace)
 		json_u64(j, "mount_namespace", row->mount_namespace);
+	addresses_write(j, row);
 }
 
 /* Each document says by which version of docs/schema it is written. */

@@ -30,6 +30,7 @@ enum subject_kind {
 };
 #define OF_ANY 63
 
+struct peer_servers;
 struct profile_function;
 
 /* A thing that rows count. What does not apply is 0 or NULL. */
@@ -50,6 +51,7 @@ struct subject {
 	const struct profile_function *function; /* OF_FUNCTION */
 	u64 call;				 /* OF_CALL, OF_WAIT: SUM_CALL_* */
 	int part;				 /* enum split_part; -1: all of its time */
+	const struct peer_servers *servers;	 /* rows by peer: what serves peers */
 	bool reused; /* a sum whose pid several processes had: it tells of none of them */
 };
 
@@ -58,8 +60,9 @@ struct subject {
 /* The value of a key. */
 struct key_value {
 	const char *text;     /* static, of the partial, or in `buffer` */
-	const char *identity; /* in what two values of one text differ; NULL: the text */
-	char identity_buffer[96];
+	const char *identity; /* in what values differ, or what they share; NULL: the text */
+	const char *address;  /* of a peer that is one of several of the value; NULL: none */
+	char identity_buffer[256];
 	char buffer[2 * KEY_TEXT_BYTES];
 };
 

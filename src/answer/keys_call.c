@@ -96,35 +96,53 @@ static u64 peer_namespace(const struct fact_socket *socket)
 	return socket->socket.family == AF_UNIX ? 0 : socket->socket.netns;
 }
 
-/* Tells what serves a peer, if that is a program of this host. */
-static int peer_describe_server(struct rows *rows, const struct subject *s,
-				const struct fact_socket *socket, struct row *row)
+/* What serves at the other end of a connection or, if it was accepted, at this one; NULL: unknown.
+ */
+static char *serving_name(const struct subject *s, const struct fact_socket *socket, char *text,
+			  size_t size)
 {
-	char name[KEY_TEXT_BYTES];
+	u16 own_port = query_socket_accepted(s->p, socket);
 
-	if (query_socket_accepted(s->p, socket))
-		return 0;
-	if (peer_servers_of(rows->servers) != s->p) {
-		peer_servers_free(rows->servers);
-		rows->servers = peer_servers_new(s->p);
-	}
-	if (!rows->servers)
-		return -ENOMEM;
-	if (!peer_server_name(rows->servers, socket, name, sizeof(name)))
-		return 0;
-	row->service = rows_text(rows, "%s", name);
-	return row->service ? 0 : -ENOMEM;
+	return s->servers ? peer_server_name(s->servers, socket, own_port, text, size) : NULL;
 }
 
 int key_describe_peer(struct rows *rows, const struct subject *s, struct row *row)
 {
 	const struct fact_socket *socket = opening_socket(s->p, s->sum);
+	char name[KEY_TEXT_BYTES];
 
 	row->network_namespace = peer_namespace(socket);
-	return row->service ? 0 : peer_describe_server(rows, s, socket, row);
+	if (row->service || !serving_name(s, socket, name, sizeof(name)))
+		return 0;
+	row->service = rows_text(rows, "%s", name);
+	return row->service ? 0 : -ENOMEM;
 }
 
-/* One address in two network namespaces is two peers. */
+/*
+ * A service has one row for all addresses at which it serves a port. One address in two network
+ * namespaces is two peers.
+ */
+static void peer_identify(const struct subject *s, const struct fact_socket *socket, u16 accepted,
+			  struct key_value *value)
+{
+	char name[KEY_TEXT_BYTES];
+	bool known = serving_name(s, socket, name, sizeof(name));
+	u16 port = accepted ? accepted : socket->socket.remote_port;
+	size_t size = sizeof(value->identity_buffer);
+
+	value->address = known && !accepted ? value->text : NULL;
+	if (!peer_namespace(socket) && !known)
+		return;
+	value->identity = value->identity_buffer;
+	if (known)
+		snprintf(value->identity_buffer, size, "%.150s %s :%u %llx", name,
+			 accepted ? "serves" : "is called", port,
+			 (unsigned long long)peer_namespace(socket));
+	else
+		snprintf(value->identity_buffer, size, "%.150s %llx", value->text,
+			 (unsigned long long)peer_namespace(socket));
+}
+
 bool key_tell_peer(const struct subject *s, struct key_value *value)
 {
 	const struct fact_socket *socket = opening_socket(s->p, s->sum);
@@ -138,11 +156,7 @@ bool key_tell_peer(const struct subject *s, struct key_value *value)
 		snprintf(value->buffer, sizeof(value->buffer), "clients of :%u", port);
 	else
 		peer_name(s->p, socket, value->buffer, KEY_TEXT_BYTES);
-	if (peer_namespace(socket)) {
-		snprintf(value->identity_buffer, sizeof(value->identity_buffer), "%.60s %llx",
-			 value->text, (unsigned long long)peer_namespace(socket));
-		value->identity = value->identity_buffer;
-	}
+	peer_identify(s, socket, port, value);
 	return true;
 }
 

@@ -12,14 +12,11 @@ struct peer_servers;
 struct peer_servers *peer_servers_new(const struct partial *p);
 void peer_servers_free(struct peer_servers *servers);
 
-/* The partial of which they are; NULL of NULL. */
-const struct partial *peer_servers_of(const struct peer_servers *servers);
-
 /*
- * The name of the program that accepted connections at the peer's address, in `text`. NULL: none of
- * this host was recorded.
+ * The name of the program that accepted connections at the address of the socket's peer or, if
+ * own_port is not 0, at this port of the socket's own host, in `text`. NULL: none was recorded.
  */
 char *peer_server_name(const struct peer_servers *servers, const struct fact_socket *socket,
-		       char *text, size_t size);
+		       u16 own_port, char *text, size_t size);
 
 #endif

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "answer/group.h"
-#include "answer/peer_server.h"
 #include "model/syscall_format.h"
+
+#define ADDRESSES_MOST 64 /* of a row; more are not told */
 
 /* ---- groups ---- */
 
@@ -49,6 +50,9 @@ static void group_free(struct group *g)
 {
 	histogram_free(&g->durations);
 	vec_free(&g->errnos);
+	for (size_t i = 0; i < g->addresses.count; i++)
+		free(g->addresses.data[i]);
+	vec_free(&g->addresses);
 	free(g->identity);
 	free(g);
 }
@@ -100,6 +104,22 @@ int group_add_errno(struct group *g, u32 number, u64 count)
 		}
 	}
 	return vec_push(&g->errnos, ((struct row_errno){number, count}));
+}
+
+int group_add_address(struct group *g, const char *address)
+{
+	char *copy;
+
+	for (size_t i = 0; i < g->addresses.count; i++)
+		if (strcmp(g->addresses.data[i], address) == 0)
+			return 0;
+	if (g->addresses.count >= ADDRESSES_MOST)
+		return 0;
+	copy = strdup(address);
+	if (copy && vec_push(&g->addresses, copy) == 0)
+		return 0;
+	free(copy);
+	return -ENOMEM;
 }
 
 const char *row_errno_name(const struct row_errno *e)
@@ -242,6 +262,22 @@ static void errnos_sort(struct group *g)
 	g->row.errnos_count = g->errnos.count;
 }
 
+static int address_compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void addresses_sort(struct group *g)
+{
+	if (g->addresses.count)
+		qsort(g->addresses.data, g->addresses.count, sizeof(*g->addresses.data),
+		      address_compare);
+	g->row.addresses = (const char *const *)g->addresses.data;
+	g->row.addresses_count = g->addresses.count;
+	if (g->addresses.count > 1 && !g->row.values[0]) /* whichever was found first */
+		g->row.key = g->row.addresses[0];
+}
+
 static void percentiles(struct group *g)
 {
 	g->row.p50_ns = histogram_percentile(&g->durations, 5000);
@@ -296,6 +332,8 @@ static int group_merge(struct rows *rows, struct group *into, const struct group
 	for (size_t i = 0; i < more->errnos.count && !err; i++)
 		err = group_add_errno(into, more->errnos.data[i].number,
 				      more->errnos.data[i].count);
+	for (size_t i = 0; i < more->addresses.count && !err; i++)
+		err = group_add_address(into, more->addresses.data[i]);
 	return err ? err : histogram_merge(&into->durations, &more->durations);
 }
 
@@ -372,6 +410,7 @@ int rows_finish(struct rows *rows, const char *sort)
 	for (size_t i = 0; i < rows->groups.count && !err; i++) {
 		percentiles(rows->groups.data[i]);
 		errnos_sort(rows->groups.data[i]);
+		addresses_sort(rows->groups.data[i]);
 		err = vec_push(&rows->rows, rows->groups.data[i]->row);
 	}
 	namespaces_compare(rows);
@@ -396,8 +435,6 @@ void rows_free(struct rows *rows)
 	vec_free(&rows->texts);
 	vec_free(&rows->key);
 	bytes_map_free(&rows->by_key);
-	peer_servers_free(rows->servers);
-	rows->servers = NULL;
 }
 
 bool row_is_void(const struct row *row)

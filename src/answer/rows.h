@@ -69,6 +69,9 @@ struct row {
 	const char *caller, *callee; /* of rows by edge: services; else NULL */
 	uint64_t own_ns; /* of rows of requests: without the time of the calls that they made */
 	uint64_t unsure; /* of rows by edge: calls whose request is not sure */
+	/* of rows by peer that a service of this host serves: where, in the order of text */
+	const char *const *addresses;
+	size_t addresses_count;
 	const struct row_errno *errnos; /* of the errors, the most frequent first */
 	size_t errnos_count;
 };
@@ -80,7 +83,8 @@ struct group {
 	struct row row;
 	struct histogram durations;
 	VEC(struct row_errno) errnos;
-	char *identity; /* rows of the same host and identity are one row; owned */
+	VEC(char *) addresses; /* owned */
+	char *identity;	       /* rows of the same host and identity are one row; owned */
 };
 
 /* Start with all zero. Not thread-safe. */
@@ -94,8 +98,7 @@ struct rows {
 	const char *source_host;    /* the same, also if the answer is of one host */
 	/* what rows of functions are of; borrowed; NULL: what ran on the CPUs */
 	const struct profile_choice *profile;
-	struct peer_servers *servers; /* of the partial that is summed up; owned; NULL: none yet */
-	struct rows *more;	      /* further rows of the same answer; owned; NULL: none */
+	struct rows *more; /* further rows of the same answer; owned; NULL: none */
 };
 
 /*

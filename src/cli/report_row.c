@@ -45,9 +45,15 @@ static void process_label(const struct row *row, const char *name, int columns, 
 void row_label(const struct row *row, int columns, bool second, char *text, size_t size)
 {
 	const char *name = row->values[0] ? row->values[second] : row->key;
+	char several[128];
 	bool of_process = (row->process && strcmp(row->process, name) == 0) ||
 			  (row->command && strcmp(row->command, name) == 0);
 
+	if (row->addresses_count > 1 && !second && !row->values[0]) {
+		snprintf(several, sizeof(several), "%s and %zu more", name,
+			 row->addresses_count - 1);
+		name = several;
+	}
 	if (row->host && !second)
 		size = behind(&text, size, snprintf(text, size, "%s: ", row->host));
 	if (row->tid && row->process && row->thread && strcmp(row->process, row->thread) != 0)

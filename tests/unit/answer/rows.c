@@ -56,7 +56,6 @@ static void reads(struct partial *p, u64 time_ns, const struct file_ref *file)
 	apply(p, &r);
 }
 
-/* A file and a socket can have the same number: each file system numbers its own files. */
 /* A peer that is served by a program of this host is told with its name. */
 TEST(what_serves_a_peer)
 {
@@ -90,6 +89,75 @@ TEST(what_serves_a_peer)
 	partial_free(p);
 }
 
+/* A TCP connection between two addresses 10.0.0.N, of which `side` was told. */
+static void says_ends(struct partial *p, const struct file_ref *file, const u16 *local,
+		      const u16 *remote)
+{
+	u32 pid = file->flags & FILE_ACCEPTED ? 8 : 7;
+	struct record_socket r = {
+		.head = {.kind = RECORD_socket, .tid = pid, .pid = pid, .time_ns = 1000},
+		.file = *file,
+		.family = AF_INET,
+		.local_lo = htobe64(0xffff0a000000 + local[0]),
+		.local_port = local[1],
+		.remote_lo = htobe64(0xffff0a000000 + remote[0]),
+		.remote_port = remote[1]};
+
+	apply(p, &r);
+}
+
+/* A service at two addresses is one row, and so are its clients, whatever their ports. */
+TEST(a_service_is_one_peer)
+{
+	static const u16 server[3][2] = {{1, 80}, {2, 80}, {2, 81}};
+	const struct row *row;
+	struct record_thread thread = {
+		.head = {.kind = RECORD_thread, .tid = 8, .pid = 8, .time_ns = 900}, .start_ns = 1};
+	struct partial *p = partial_new(NULL);
+	struct rows rows;
+
+	thread.comm_len = 5;
+	memcpy(thread.comm, "httpd", 5);
+	apply(p, &thread);
+	for (u16 i = 0; i < 6; i++) {
+		struct file_ref made = {.key = 100u + i, .kind = FILE_KIND_tcp, .flags = FILE_MADE};
+		struct file_ref taken = {
+			.key = 200u + i, .kind = FILE_KIND_tcp, .flags = FILE_ACCEPTED};
+		const u16 client[2] = {9, 40000 + i};
+
+		says_ends(p, &made, client, server[i % 3]);
+		says_ends(p, &taken, server[i % 3], client);
+	}
+	for (u64 key = 100; key < 106; key++) {
+		reads(p, 2000 + key, &(struct file_ref){.key = key, .kind = FILE_KIND_tcp});
+		reads(p, 3000 + key, &(struct file_ref){.key = key + 100, .kind = FILE_KIND_tcp});
+	}
+	partial_cover(p, 500, 5000);
+	CHECK_EQ(partial_finish(p), 0);
+	rows_by(&rows, p, "peer");
+	CHECK_EQ(rows_finish(&rows, "key"), 0);
+	CHECK_EQ(rows.rows.count, 4);
+	row = &rows.rows.data[0];
+	CHECK_STR(row->key, "10.0.0.1:80");
+	CHECK_STR(row->service, "httpd");
+	CHECK_EQ(row->count, 4);
+	CHECK_EQ(row->connections, 4);
+	CHECK_EQ(row->addresses_count, 2);
+	CHECK_STR(row->addresses[0], "10.0.0.1:80");
+	CHECK_STR(row->addresses[1], "10.0.0.2:80");
+	row = &rows.rows.data[1];
+	CHECK_STR(row->key, "10.0.0.2:81"); /* another operation of it */
+	CHECK_EQ(row->addresses_count, 1);
+	CHECK_STR(rows.rows.data[2].key, "clients of :80");
+	CHECK_STR(rows.rows.data[2].service, "httpd");
+	CHECK_EQ(rows.rows.data[2].connections, 4);
+	CHECK_EQ(rows.rows.data[2].addresses_count, 0);
+	CHECK_STR(rows.rows.data[3].key, "clients of :81");
+	rows_free(&rows);
+	partial_free(p);
+}
+
+/* A file and a socket can have the same number: each file system numbers its own files. */
 TEST(a_file_with_the_number_of_a_socket_has_no_peer)
 {
 	const struct file_ref socket = {.key = 77, .kind = FILE_KIND_tcp};
