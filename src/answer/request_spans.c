@@ -9,6 +9,7 @@
 #include "answer/peer_name.h"
 #include "answer/process_name.h"
 #include "answer/span_make.h"
+#include "base/units.h"
 #include "map/fact/query.h"
 #include "request/nodes.h"
 
@@ -73,6 +74,15 @@ static void add_ranges(struct span_builder *b, const struct exchange *x)
 		return;
 	builder_integer(b, "answer.from", (s64)x->answer_from);
 	builder_integer(b, "answer.to", (s64)x->answer_to);
+}
+
+/* Of the server how long the request waited for it, of the caller how long the answer did. */
+static void add_unread(struct span_builder *b, const struct requests *r, u32 exchange, bool server)
+{
+	u64 ns = request_unread_ns(r, exchange, !server);
+
+	if (ns)
+		builder_integer(b, server ? "request.unread_ns" : "answer.unread_ns", (s64)ns);
 }
 
 /* How the two ends of an exchange were found to be of one. */
@@ -189,6 +199,7 @@ static const struct span *exchange_span(struct span_builder *b, const struct req
 		builder_string(b, "container.id", container);
 	if (name)
 		builder_string(b, "container.name", name);
+	add_unread(b, r, of->of, server);
 	return span_done(b);
 }
 
@@ -250,6 +261,22 @@ struct split request_brief_time(const struct requests *r, u32 exchange)
 	return time;
 }
 
+#define UNREAD_LEAST_NS 20000 /* what is shorter is the way alone */
+#define UNREAD_SHARE 20	      /* a part of the time that is worth a word */
+
+/* Says how long the request waited at the server before it was read, or the answer. */
+static void unread_note(struct span_builder *b, const struct requests *r, u32 exchange, bool answer)
+{
+	const struct request_bounds bounds = request_brief_bounds(r, exchange);
+	u64 ns = request_unread_ns(r, exchange, answer);
+	char text[UNITS_TEXT_BYTES];
+
+	if (ns < UNREAD_LEAST_NS || ns < (bounds.end_ns - bounds.begin_ns) / UNREAD_SHARE)
+		return;
+	builder_string(b, answer ? "answer-unread" : "unread",
+		       builder_copy(b, units_format_ns((s64)ns, text)));
+}
+
 /* Says what of an exchange is not as of most. */
 static void brief_notes(struct span_builder *b, const struct requests *r, u32 exchange)
 {
@@ -268,6 +295,8 @@ static void brief_notes(struct span_builder *b, const struct requests *r, u32 ex
 		builder_string(b, "stream", "one way");
 	else if (x->answer_from == x->answer_to)
 		builder_string(b, "answer", "none");
+	unread_note(b, r, exchange, false);
+	unread_note(b, r, exchange, true);
 	if (r->parents[exchange] == EDGE_ROOT || e->probability_ppm >= EDGE_SURE_PPM)
 		return;
 	b->span.name = builder_text(b, "? %s", b->span.name);

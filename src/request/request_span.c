@@ -2,6 +2,7 @@
 /* The spans of exchanges: ids, bounds, times and owners. */
 #include <string.h>
 
+#include "request/byte_ranges.h"
 #include "request/nodes.h"
 
 static const struct exchange *exchange_at(const struct requests *r, u32 exchange)
@@ -154,6 +155,31 @@ struct split request_span_time(const struct requests *r, u32 exchange, bool serv
 {
 	*threads = 1;
 	return server ? server_time(r, exchange, threads) : client_time(r, exchange);
+}
+
+u64 request_unread_ns(const struct requests *r, u32 exchange, bool answer)
+{
+	const struct exchange *x = exchange_at(r, exchange);
+	const struct connection *c = &r->connections.list.data[x->connection];
+	const struct socket_end *from = answer ? &c->server : &c->caller;
+	const struct socket_end *to = answer ? &c->caller : &c->server;
+	u64 end = answer ? x->answer_to : x->to, sent_ns, read_ns;
+	size_t sent, received;
+	struct clock_interval clocks;
+
+	if (!x->caller.process || !x->server.process || x->flags & EXCHANGE_STREAM ||
+	    (answer && x->answer_to == x->answer_from))
+		return 0;
+	sent = range_completing(&from->sent, end);
+	received = range_completing(&to->received, end);
+	if (sent == NO_RANGE || received == NO_RANGE)
+		return 0;
+	sent_ns = from->sent.data[sent].time_ns;
+	read_ns = to->received.data[received].time_ns;
+	if (!clock_offset_at(&r->offsets, to->host, from->host, read_ns, &clocks))
+		return 0;
+	read_ns += (u64)clock_interval_middle(&clocks);
+	return read_ns > sent_ns ? read_ns - sent_ns : 0;
 }
 
 /* ---- owners ---- */

@@ -122,6 +122,12 @@ const char *request_span_service(const struct requests *r, u32 exchange, bool se
 /* What serves an exchange. */
 const struct request_operation *request_operation(const struct requests *r, u32 exchange);
 
+/*
+ * How long a request, whole and sent, waited at its server until it was read, or its answer at the
+ * caller: with the time on the network. 0: it did not, or an end or the clock is not known.
+ */
+u64 request_unread_ns(const struct requests *r, u32 exchange, bool answer);
+
 /* Whether it had no answer, though the recording went on for a while. */
 bool request_is_unanswered(const struct requests *r, u32 exchange);
 

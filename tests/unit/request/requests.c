@@ -169,6 +169,34 @@ TEST(times_sum_up)
 	vec_free(&c.t.records);
 }
 
+/* A request that is sent waits until the server reads it, and so does an answer. */
+TEST(waits_unread)
+{
+	struct chain c;
+	struct made m;
+
+	chain_begin(&c);
+	moves(&c, &c.client, false);
+	c.t.now_ns += 5000; /* the server is busy */
+	moves(&c, &c.front, true);
+	moves(&c, &c.front, false);
+	c.t.now_ns += 2000;
+	moves(&c, &c.client, true);
+	moves(&c, &c.client, false); /* a request in two sends waits from the second one on */
+	c.t.now_ns += 3000;
+	moves(&c, &c.client, false);
+	moves(&c, &c.front, true);
+	moves(&c, &c.front, true);
+	made_of(&m, &c);
+	CHECK_EQ(m.r.exchanges.count, 2);
+	CHECK_EQ(request_unread_ns(&m.r, 0, false), 6000);
+	CHECK_EQ(request_unread_ns(&m.r, 0, true), 3000);
+	CHECK_EQ(request_unread_ns(&m.r, 1, false), 2000);
+	CHECK_EQ(request_unread_ns(&m.r, 1, true), 0); /* it has no answer */
+	made_free(&m);
+	vec_free(&c.t.records);
+}
+
 /* A service that calls without a request does so for itself. */
 TEST(a_call_for_no_request)
 {
