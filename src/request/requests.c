@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "request/doubt.h"
 #include "request/shifts.h"
 #include "request/traces.h"
 
@@ -225,6 +226,8 @@ static int requests_link(struct requests *r)
 		err = err ? err : forks_tell(r, &l, host);
 	}
 	err = err ? err : edges_find(r, &l);
+	if (!err)
+		edges_doubt(r);
 	r->hand_offs = l.hand_offs.count;
 	vec_free(&l.connections);
 	vec_free(&l.forks);
