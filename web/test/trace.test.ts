@@ -42,11 +42,12 @@ test("an edge that is not sure is marked, and said", () => {
 
 test("threads have lanes, with who woke whom", () => {
   const wait = { name: "lock", attributes: { "fathom.kind": "wait", "thread.id": 7, waker: "worker/8", "fathom.time.lock_ns": 15, "fathom.time.runnable_ns": 5 } };
-  const t = traceOf(span(1, 0, 0, 100, { attributes: { "thread.id": 7, "thread.name": "main" } }), span(2, 1, 10, 30, wait),
+  const t = traceOf(span(1, 0, 0, 100, { attributes: { "thread.id": 7, "thread.name": "main", "fathom.time.user_ns": 80, "fathom.time.lock_ns": 20 } }), span(2, 1, 10, 30, wait),
     span(3, 1, 5, 28, { attributes: { "thread.id": 8 } }), span(4, 1, 40, 50, { attributes: { "thread.id": 7 } }), span(5, 1, 60, 70));
   const lanes = lanesOf(t);
   assert.deepEqual(lanes.map((lane) => [t.threads[lane.thread].tid, lane.spans, lane.depths, lane.waits]), [[7, [0, 3], [0, 1], [1]], [8, [2], [0], []]]);
   assert.equal(t.threads[0].name, "main");
+  assert.deepEqual(lanes.map((lane) => lane.told), [[true, false], [false]]); // of the others no time is known
   assert.deepEqual(wakesOf(t, lanes), [{ from: 1, to: 0, atNs: 25, wait: 1 }]);
   assert.deepEqual([at(t, lanes[0], 45, false), at(t, lanes[0], 45, true), at(t, lanes[0], 20, true)], [3, -1, 1]);
 });

@@ -24,6 +24,7 @@ const Distribution = ({ d, side, name }: { readonly d: Difference; readonly side
   const ends = [...d.a.bins, ...d.b.bins].map(([end]) => Math.round(Math.log2(end)));
   const [first, last] = [Math.min(...ends), Math.max(...ends)];
   const most = Math.max(...d[side].bins.map(([, spans]) => spans), 1);
+  if (d.a.count <= 1 && d.b.count <= 1) return null; // two traces: the bar says all
   if (!d[side].bins.length) return null;
   const text = d[side].bins.map(([end, spans]) => `${duration(end / 2)} to ${duration(end)}: ${count(spans)}`).join("; ");
   return (
@@ -90,7 +91,7 @@ const Trees = ({ compared }: { readonly compared: Compared }) => {
   );
   return (
     <>
-      <div class="tools">
+      <div class="tools trees-head">
         <h2>Both trees, at one scale</h2>
         <label title="Red is longer than in the other tree, green is shorter; a dashed box exists in one of them"><input type="checkbox" checked={byDifference}
           onChange={() => setQuery({ colour: byDifference ? null : "difference" })} /> colour what differs</label>

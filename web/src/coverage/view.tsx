@@ -145,7 +145,10 @@ const Pins = ({ pins }: { readonly pins: readonly Pin[] }) => (
   </>
 );
 
-const STATES: Readonly<Record<string, string>> = { ok: "All is well", lagging: "Answers are late", full: "The disk is full: no spans are taken" };
+const STATES: Readonly<Record<string, string>> = { ok: "It records and answers", lagging: "Answers are late", full: "The disk is full: no spans are taken" };
+
+const headOf = (status: Status): string =>
+  status.state === "ok" && !lossesOf(status).length ? "All is well" : STATES[status.state] ?? `The state is: ${status.state}`;
 
 export const Coverage = () => {
   const last = useRef<Data | undefined>(undefined);
@@ -161,7 +164,7 @@ export const Coverage = () => {
       <Shown answer={answer} what="Asking how the server is">
         {(data) => (
           <>
-            <h1 class={data.status.state === "ok" ? undefined : "bad"}>{STATES[data.status.state] ?? `The state is: ${data.status.state}`}</h1>
+            <h1 class={data.status.state === "ok" ? undefined : "bad"}>{headOf(data.status)}</h1>
             <Losses status={data.status} />
             <Kept status={data.status} />
             <Joins status={data.status} />

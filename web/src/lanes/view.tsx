@@ -69,7 +69,7 @@ const Opened = ({ session, trace, time }: { readonly session: Session; readonly 
   return (
     <>
       <Tools trace={trace} time={time} />
-      {time.isPartial && <p class="notes">These are not all: only the newest traces of the time were looked at. A shorter time has more of them.</p>}
+      {time.isPartial && <p class="faint">These may not be all: the newest traces of the time were looked at. A shorter time has more of them.</p>}
       {trace.count ? (
         <>
           <div class="trace-body">
@@ -80,7 +80,7 @@ const Opened = ({ session, trace, time }: { readonly session: Session; readonly 
               : <section class="details" aria-label="Details"><p class="faint">{many(trace.count, "span")} on {many(trace.threads.length, "thread")}. A click shows what is known of a span, and leads to its trace. W, A, S, D move the time; a drag looks at less of it.</p></section>}
           </div>
           <Legend splits={[sums]} />
-          <p class="faint">Threads are seen while they have spans: {count(trace.threads.length)} had one then. What ended a wait is known where its kernel spans are stored.</p>
+          <p class="faint">Threads are seen while they have spans: {count(trace.threads.length)} had one then. A hatched bar has the shares of its parts, but not their order: the waits of that span are not stored.</p>
         </>
       ) : (
         <Empty title="No thread had a span then">

@@ -77,8 +77,13 @@ const Drawing = ({ data, calls, by, focus, name }: DrawingProps) => {
   return (
     <div class="map-drawing">
       <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="group" aria-label="Services and the calls between them; the table below has the same">
+        <defs>
+          {["arrow", "arrow-bad"].map((id) => (
+            <marker key={id} id={id} viewBox="0 0 10 10" refX={9} refY={5} markerWidth={11} markerHeight={11} markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L10 5L0 10z" /></marker>
+          ))}
+        </defs>
         {calls.map((call) => (
-          <path key={call.key} d={curve(points, call)} class={`call${isBad(call, by) ? " bad" : ""}${isUnsure(call) ? " unsure" : ""}`}
+          <path marker-end={isBad(call, by) ? "url(#arrow-bad)" : "url(#arrow)"} key={call.key} d={curve(points, call)} class={`call${isBad(call, by) ? " bad" : ""}${isUnsure(call) ? " unsure" : ""}`}
             style={{ strokeWidth: `${1.5 + 6 * (Math.log1p(call.count) / Math.log1p(most))}px` }}><title>{callText(call)}</title></path>
         ))}
         {[...points].map(([service, at]) => (

@@ -51,7 +51,7 @@ export interface Heat {
   readonly most: number; // spans of a cell
 }
 
-const COLUMNS = 180; // of the heat map, at most
+const COLUMNS = 360; // of the heat map, at most: one for two pixels
 const STEP_MS = 10000; // of sums
 const STEPS_OF_SUMS_MS = 7200e3; // of longer ranges there are sums of minutes
 

@@ -20,7 +20,7 @@ export const Sparkline = ({ values, counts, label, bad }: Props) => {
   values.forEach((value, i) => {
     if (!counts[i]) return;
     path += `${last === i - 1 && path ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
-    if (last !== i - 1 || i === values.length - 1) path += "h.01"; // a point of its own is seen, too
+    if (!counts[i - 1] && !counts[i + 1]) path += "m-1.5 0h3"; // a point of its own is seen, too
     last = i;
   });
   return (

@@ -34,7 +34,7 @@ export const Scatter = ({ traces }: { readonly traces: readonly Found[] }) => {
       {[least * 1.5, Math.sqrt(least * most), most / 1.5].map((ns) => (
         <g key={ns}><line x1={LEFT} x2={WIDTH} y1={y(ns)} y2={y(ns)} /><text x={LEFT - 6} y={y(ns) + 4} class="left">{duration(ns)}</text></g>
       ))}
-      {timeTicks(from, to, 8).map((ms) => <text key={ms} x={x(ms)} y={HEIGHT - 4} class="below">{clock(ms)}</text>)}
+      {timeTicks(from, to, 8).filter((ms) => x(ms) < WIDTH - 30).map((ms) => <text key={ms} x={x(ms)} y={HEIGHT - 4} class="below">{clock(ms)}</text>)}
       {dots.map(({ trace, ms, ns }) => (
         <a key={trace.trace_id} href={addressOf(["t", trace.trace_id])} aria-label={`${duration(ns)} at ${clock(ms)}`} tabIndex={-1}>
           <circle cx={x(ms)} cy={y(ns)} r={4} class={trace.errors ? "bad" : undefined}><title>{`${duration(ns)}, ${short(trace.name ?? "")}`}</title></circle>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace by threads: of each its spans, what it waited for, and which thread ended the wait.
-import { partNumber } from "../parts/list";
+import { isOnCpu, PART_COUNT, partNumber } from "../parts/list";
 import { mainPart, splitOf, type Trace } from "./model";
 
 export interface Lane {
@@ -8,6 +8,7 @@ export interface Lane {
   readonly spans: readonly number[]; // of the application, by begin
   readonly depths: readonly number[]; // of these: how many others of the thread they lie in
   readonly waits: readonly number[]; // kernel spans that are waits, by begin
+  readonly told: readonly boolean[]; // of `spans`: the waits are all of its time off the CPUs
   readonly firstNs: number;
 }
 
@@ -31,6 +32,19 @@ const depthsOf = (t: Trace, spans: readonly number[]): number[] => {
   });
 };
 
+const CLOSE = 0.1; // of the time off the CPUs: waits that miss or exceed it by more do not tell it
+
+/** Whether the waits of a thread are what a span waited: only then it ran in the rest of its time. */
+const isTold = (t: Trace, span: number, waits: readonly number[]): boolean => {
+  if (!t.measured[span]) return false;
+  const split = splitOf(t, span);
+  let off = 0, seen = 0;
+  for (let p = 0; p < PART_COUNT; p++) if (!isOnCpu(p)) off += split[p];
+  const behind = beginsAfter(t, waits, t.end[span]);
+  for (let i = beginsAfter(t, waits, t.begin[span] - 1); i < behind; i++) seen += Math.min(t.end[waits[i]], t.end[span]) - t.begin[waits[i]];
+  return Math.abs(seen - off) <= CLOSE * off;
+};
+
 /** The lanes of all threads that are known, in the order in which they had their first span. */
 export const lanesOf = (t: Trace): Lane[] => {
   const spans: number[][] = t.threads.map(() => []);
@@ -43,7 +57,7 @@ export const lanesOf = (t: Trace): Lane[] => {
   return t.threads.map((_, thread): Lane => {
     const own = spans[thread].sort(byBegin(t));
     const slept = waits[thread].sort(byBegin(t));
-    return { thread, spans: own, depths: depthsOf(t, own), waits: slept, firstNs: t.begin[own[0] ?? slept[0] ?? 0] };
+    return { thread, spans: own, depths: depthsOf(t, own), waits: slept, told: own.map((span) => isTold(t, span, slept)), firstNs: t.begin[own[0] ?? slept[0] ?? 0] };
   }).filter((lane) => lane.spans.length || lane.waits.length).sort((a, b) => a.firstNs - b.firstNs || a.thread - b.thread);
 };
 

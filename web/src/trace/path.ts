@@ -44,7 +44,7 @@ export const stepText = (t: Trace, step: Step): string => {
     const place = step.place && step.place !== partName(step.part) ? `, in ${short(step.place, 100)}` : "";
     return `waited: ${partName(step.part) || "for something unknown"}${place}${step.waker ? `; ${short(step.waker, 60)} ended it` : ""}`;
   }
-  if (step.state === "split") return `had no wait that is stored; its own time is ${splitText(ownSplit(t, step.span), 3) || "not known"}`;
+  if (step.state === "split") return `${splitText(ownSplit(t, step.span), 3) || "its time is not known"}; its waits are not stored`;
   return "nothing tells what it did";
 };
 

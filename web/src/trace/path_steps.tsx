@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The critical path of a trace, step by step.
+import { place, setQuery } from "../lib/address";
 import { count, duration, many, percent, short } from "../lib/format";
 import { largestPart, PARTS } from "../parts/list";
 import { nameOf, serviceOf, type Step, type Trace } from "./model";
@@ -39,9 +40,11 @@ export const PathSteps = ({ trace, select }: { readonly trace: Trace; readonly s
   const all = rows.reduce((sum, row) => sum + row.ns, 0) || 1;
   return (
     <div class="statistics">
-      <p>What the end of the request waited for, in the order of time. <span class="faint">{pathKnownBy(trace)}</span></p>
+      <p>What the end of the request waited for, in the order of time. <span class="faint">{pathKnownBy(trace)}</span>
+        {trace.path.knownBy === "spans" && !trace.hasAllKernel && place.value.query.get("kernel") !== "all" &&
+          <> <button onClick={() => setQuery({ kernel: "all" }, false)}>Read the waits from the recording</button></>}</p>
       <table class="path-steps">
-        <thead><tr><th>From</th><th class="number">Time</th><th class="number">Share</th><th>Where</th><th>What it did</th></tr></thead>
+        <thead><tr><th>From</th><th class="number">Time</th><th class="number">Share</th><th>When</th><th>What it did</th></tr></thead>
         <tbody>
           {rows.slice(0, ROWS_SHOWN).map((row) => (
             <tr key={row.steps[0].from}>

@@ -6,7 +6,8 @@ import { ticks } from "../lib/axis";
 import { Canvas } from "../lib/canvas";
 import { count, duration, short } from "../lib/format";
 import { isDark, partColours, variable } from "../lib/theme";
-import { PARTS } from "../parts/list";
+import { PARTS, splitTotal } from "../parts/list";
+import { makeHatch } from "./bars";
 import { at, beginsAfter, type Lane, laneParts, lanesOf, type Wake, wakesOf } from "./lanes";
 import { mainPart, nameOf, splitOf, type Trace, wakerText } from "./model";
 import { moved, type TimeView, zoomed } from "./time_view";
@@ -31,15 +32,16 @@ interface Frame {
   readonly context: CanvasRenderingContext2D;
   readonly view: TimeView;
   readonly width: number;
+  readonly hatch: CanvasPattern | null; // over parts whose order is not known
 }
 
 const xOf = ({ view, width }: Frame, ns: number): number => ((ns - view.from) / (view.to - view.from)) * width;
 
-const drawAxis = (f: Frame, height: number) => {
+const drawAxis = (f: Frame, height: number, zero: number) => {
   f.context.font = `11px ${variable("font")}`;
   f.context.textBaseline = "middle";
-  for (const ns of ticks(f.view.from, f.view.to, f.width / 110)) {
-    const x = Math.round(xOf(f, ns));
+  for (const ns of ticks(f.view.from - zero, f.view.to - zero, f.width / 110)) {
+    const x = Math.round(xOf(f, ns + zero));
     f.context.fillStyle = variable("line");
     f.context.fillRect(x, 0, 1, height);
     f.context.fillStyle = variable("text");
@@ -81,15 +83,29 @@ const drawSpans = (f: Frame, t: Trace, lane: Lane, top: number, selected: number
   });
 };
 
-/** On a CPU while it had a span and did not wait, as far as that is known. */
+/** Where waits tell a span, it was on a CPU in the rest of its time; others have the shares of their parts, hatched. */
 const drawStates = (f: Frame, t: Trace, lane: Lane, top: number, selected: number) => {
   const { context } = f;
   drawEach(f, t, lane.spans, (span, x, width, i) => {
     if (!t.measured[span] || lane.depths[i]) return;
     const split = splitOf(t, span);
-    let most = 0;
-    for (let p = 1; p <= 2; p++) if (split[p] > split[most]) most = p;
-    context.fillStyle = lane.waits.length ? partColours.value[most] : variable("plain");
+    if (lane.told[i]) {
+      let most = 0;
+      for (let p = 1; p <= 2; p++) if (split[p] > split[most]) most = p;
+      context.fillStyle = partColours.value[most];
+      context.fillRect(x, top + STATE.top, width, STATE.height);
+      return;
+    }
+    const total = splitTotal(split) || 1;
+    let left = x;
+    PARTS.forEach((_, p) => {
+      const share = (split[p] / total) * width;
+      context.fillStyle = partColours.value[p];
+      context.fillRect(left, top + STATE.top, share, STATE.height);
+      left += share;
+    });
+    if (!f.hatch) return;
+    context.fillStyle = f.hatch;
     context.fillRect(x, top + STATE.top, width, STATE.height);
   });
   drawEach(f, t, lane.waits, (wait, x, width) => {
@@ -163,8 +179,8 @@ export const Threads = ({ trace, view, selected, setView, select, above }: Props
   const dark = isDark.value;
   const height = AXIS + lanes.length * LANE;
   const draw = useCallback((context: CanvasRenderingContext2D, w: number) => {
-    const f: Frame = { context, view, width: w };
-    drawAxis(f, height);
+    const f: Frame = { context, view, width: w, hatch: makeHatch(context, variable("back")) };
+    drawAxis(f, height, trace.time?.from ?? 0);
     lanes.forEach((lane, i) => {
       const top = AXIS + i * LANE;
       context.fillStyle = variable("line");
