@@ -41,7 +41,9 @@ int capture_settle(struct capture *c, const struct capture_sink *sink)
 	if (err || !c->apps)
 		return err;
 	capture_watch_settle(c->watch);
-	return capture_drain(c, &to);
+	err = capture_drain(c, &to);
+	app_rings_sought_end(c->apps);
+	return err;
 }
 
 void capture_counts(const struct capture *c, struct capture_counts *out)

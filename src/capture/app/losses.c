@@ -12,6 +12,12 @@ void app_rings_missed(struct app_rings *rings, pid_t pid)
 	(void)vec_push(&rings->missed, pid); /* without memory the ring is only counted */
 }
 
+void app_rings_sought_end(struct app_rings *rings)
+{
+	while (rings->sought.count)
+		app_rings_missed(rings, rings->sought.data[0].pid);
+}
+
 static int lost_tell(const struct capture_sink *sink, pid_t pid, struct record_lost *lost)
 {
 	const struct capture_stream stream = {CAPTURE_STREAM_APP, (u32)pid};

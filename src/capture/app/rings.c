@@ -132,10 +132,25 @@ static void oldest_end(struct app_rings *rings, pid_t pid)
 		oldest->ended = true;
 }
 
+/* Whether a look has found the ring before we heard that it was made. */
+static bool is_there(const struct app_rings *rings, pid_t pid, u64 made_ns)
+{
+	for (size_t i = 0; i < rings->sources.count; i++) {
+		const struct app_ring_reached *r = rings->sources.data[i].r;
+
+		if (r->process.pid == pid && r->reached_ns > made_ns)
+			return true;
+	}
+	return false;
+}
+
 void app_rings_sought(struct app_rings *rings, pid_t pid, u64 made_ns)
 {
 	const struct app_sought sought = {pid, made_ns};
 	size_t old = 0;
+
+	if (is_there(rings, pid, made_ns))
+		return;
 
 	while (old < rings->sought.count && rings->sought.data[old].made_ns + SOUGHT_NS < made_ns)
 		old++;

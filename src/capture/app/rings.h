@@ -78,6 +78,12 @@ int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached);
  */
 void app_rings_sought(struct app_rings *rings, pid_t pid, u64 made_ns);
 
+/*
+ * No ring is looked for any more: those that were made and are neither added nor missed count as
+ * missed. To be called before the last cut.
+ */
+void app_rings_sought_end(struct app_rings *rings);
+
 /* Notes that a process in another pid namespace made a thread, and what it calls it. */
 struct app_thread;
 void app_rings_thread(struct app_rings *rings, const struct app_thread *thread);

@@ -232,6 +232,26 @@ TEST(a_process_that_was_not_reached_is_told)
 	app_rings_free(rings);
 }
 
+/* The recording ends before a look at its process: what it wrote is lost. */
+TEST(a_ring_that_is_still_looked_for_at_the_end_is_missed)
+{
+	struct writer w = writer_start();
+	u64 made_ns = now_ns();
+	struct app_rings *rings = rings_start_since(w.pid, made_ns);
+
+	app_rings_sought(rings, 4711, now_ns());
+	app_rings_sought(rings, 4711, now_ns());
+	app_rings_sought(rings, w.pid, made_ns); /* told late: it is listened to */
+	app_rings_sought_end(rings);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.missed, 2);
+	app_rings_sought_end(rings);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.missed, 2);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
 /* ---- a recorder that does not run for longer than its lease ---- */
 
 /* As if it had not run since a while ago: its lease is over. When that was. */
