@@ -326,20 +326,32 @@ static const struct {
 	 "no further tracepoints"},
 };
 
-static int probe_options(struct diagnosis *d)
+/* Whether a recording with these options begins. If not, *reason says why. */
+static bool options_work(const struct capture_options *options, struct error *reason)
 {
 	const struct capture_sink sink = {.record = drop_record};
+	struct capture *c = NULL;
+	bool work = !capture_open(options, &c, reason) && !capture_start(c, 0, &sink, reason);
+
+	capture_close(c);
+	return work;
+}
+
+/* To load programs takes long: only where not all options work together each is tried alone. */
+static int probe_options(struct diagnosis *d)
+{
+	const struct capture_options together = {
+		.stacks_min_ns = 1000000, .sample_hz = 99, .events = &any_event, .event_count = 1};
+	struct error reason = {0};
+	bool all_work = d->can_record && options_work(&together, &reason);
 	int err = 0;
 
 	for (size_t i = 0;
 	     d->can_record && i < sizeof(option_rows) / sizeof(option_rows[0]) && !err; i++) {
 		struct finding f = {.section = "option"};
-		struct error reason = {0};
-		struct capture *c = NULL;
 
-		f.available = !capture_open(&option_rows[i].options, &c, &reason) &&
-			      !capture_start(c, 0, &sink, &reason);
-		capture_close(c);
+		reason = (struct error){0};
+		f.available = all_work || options_work(&option_rows[i].options, &reason);
 		snprintf(f.name, sizeof(f.name), "%s", option_rows[i].name);
 		err = f.available ? finding_add(d, f, "%s", option_rows[i].use)
 				  : finding_add(d, f, "%s: %s", option_rows[i].cost, reason.text);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What doctor says is so: with every privilege, and with none."""
+import functools
 import json
 import os
 import re
@@ -23,13 +24,19 @@ MEMORY_PERCENT = 2
 COUNTS_WHAT_IS_TAKEN = tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 4)
 
 
+@functools.cache
+def doctors_answer():
+    """To load all programs takes doctor seconds: it is asked once."""
+    return json.loads(fathom.ok("doctor", "--json"))
+
+
 def findings(answer, section):
     return {f["name"]: f for f in answer["findings"] if f["section"] == section}
 
 
 @tests.add
 def root_can_record():
-    answer = json.loads(fathom.ok("doctor", "--json"))
+    answer = doctors_answer()
     equal(answer["can_record"], True, "can_record")
     check("reason" not in answer, "no reason where there is nothing to explain")
     for finding in answer["findings"]:
@@ -65,7 +72,7 @@ def maps_bytes(pid):
 def memory_is_what_a_recorder_takes():
     if not COUNTS_WHAT_IS_TAKEN:
         return "this kernel counts what maps would take if they were full"
-    answer = json.loads(fathom.ok("doctor", "--json"))
+    answer = doctors_answer()
     with harness.Process([fathom.binary, "record", "-a", "-o", fathom.path("host")],
                          stderr=subprocess.PIPE, text=True) as recorder:
         harness.until(lambda: fathom.run("rotate", fathom.path("host")).returncode == 0 or
@@ -84,7 +91,7 @@ def memory_is_what_a_recorder_takes():
 def the_text_says_the_same():
     text = fathom.ok("doctor")
     check("fathom can record here" in text.splitlines()[0], "the first line")
-    for finding in json.loads(fathom.ok("doctor", "--json"))["findings"]:
+    for finding in doctors_answer()["findings"]:
         word = "yes" if finding["available"] else "no"
         check(re.search(rf"^  {re.escape(finding['name'])} +{word} ", text, re.M), finding["name"])
 
@@ -118,7 +125,7 @@ def four_capabilities_are_as_good_as_root():
         binary = shutil.copy(fathom.binary, place)
         result = subprocess.run([*nobody, binary, "doctor", "--json"], text=True,
                                 capture_output=True, cwd="/", timeout=60)
-    root = findings(json.loads(fathom.ok("doctor", "--json")), "kernel")
+    root = findings(doctors_answer(), "kernel")
     answer = json.loads(result.stdout)
     equal(answer["can_record"], True, f"can_record: {result.stderr}")
     equal({name: f["available"] for name, f in findings(answer, "kernel").items()

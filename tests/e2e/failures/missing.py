@@ -4,6 +4,7 @@
 A kernel without some tracepoints: what can be recorded without them is, and what is missing is
 said. The kernel's own are hidden by a copy of its types, in which they have another name.
 """
+import functools
 import json
 import os
 import re
@@ -59,6 +60,11 @@ def doctor(prefix, status=0):
     return rows, result.stderr
 
 
+@functools.cache
+def doctor_of_all():
+    return doctor([])[0]
+
+
 def record(prefix, name):
     result = run(prefix, "record", "-o", name, "--", "sh", "-c", LOOP)
     equal(result.returncode, 0, f"record: {result.stderr}")
@@ -107,7 +113,7 @@ def nothing_is_missing():
 def one_that_is_of_use():
     if not os.path.exists(BTF):
         return "this kernel does not describe its types"
-    whole, _ = doctor([])
+    whole = doctor_of_all()
     prefix = without("block_rq_issue")
     rows, _ = doctor(prefix)
     equal({name for name in whole if rows.get(name) != whole[name]}, {"block_rq_issue"}, "rows")
@@ -128,7 +134,7 @@ def all_that_are_of_use():
     """Threads, calls and switches alone."""
     if not os.path.exists(BTF):
         return "this kernel does not describe its types"
-    whole, _ = doctor([])
+    whole = doctor_of_all()
     text = types()
     missing = [name for name, row in whole.items() if not row["needed"] and name_of(name) in text]
     check(len(missing) > 15, f"of use: {missing}")
@@ -155,7 +161,7 @@ def each_that_is_needed():
     """One line says which; nothing is left of the directory that was to hold the recording."""
     if not os.path.exists(BTF):
         return "this kernel does not describe its types"
-    whole, _ = doctor([])
+    whole = doctor_of_all()
     needed = [name for name, row in whole.items() if row["needed"]]
     check("sched_switch" in needed and len(needed) > 5, f"needed: {needed}")
     there = set(os.listdir(fathom.dir))
