@@ -23,6 +23,7 @@ def faults(path):
 
 
 @tests.add
+@harness.tries
 def a_fault_that_is_a_signal_ends_with_it():
     """What the handler computes is user code, not the fault."""
     path, _ = record("segv", 50)
