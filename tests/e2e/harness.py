@@ -193,7 +193,7 @@ class Fathom:
     def __init__(self, binary):
         self.binary = os.path.abspath(binary)
         self.dir = self.top = tempfile.mkdtemp(prefix="fathom-e2e-")
-        self.checked = {}  # (check, recording) -> its contents then
+        self.checked = {}  # (check, recording), or that with the limit -> its contents then
         self.broken = set()
         opened.append(self)
 
@@ -351,11 +351,10 @@ def once(look):
     @functools.wraps(look)
     def wrapper(fathom, recording, most=CHECKED_RECORDS):
         which, now = (look.__name__, os.path.abspath(recording)), contents(recording)
-        if fathom.checked.get(which) == now:
+        if now in (fathom.checked.get(which), fathom.checked.get((which, most))):
             return None
         skip = look(fathom, recording, most)
-        if not skip:
-            fathom.checked[which] = now
+        fathom.checked[(which, most) if skip else which] = now
         return skip
     return wrapper
 

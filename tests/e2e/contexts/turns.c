@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Takes up the same span again and again: a hundred times it makes a call under it, and others for
- * 1 ms under none, without ever waiting. With an argument: sleeps twice in each of ten spans, with
- * 2 ms of user code in between, and once outside of them.
+ * 1 ms under none, 20 us apart, without ever waiting. With an argument: sleeps twice in each of ten
+ * spans, with 2 ms of user code in between, and once outside of them.
  */
 #include <string.h>
 #include <time.h>
@@ -22,9 +22,9 @@ static long long now_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-static void spin_ms(int ms)
+static void spin_us(int us)
 {
-	long long end = now_ns() + ms * 1000000ll;
+	long long end = now_ns() + us * 1000ll;
 
 	while (now_ns() < end)
 		;
@@ -37,11 +37,11 @@ static int sleeps_run(void)
 		turns.span[7] = (char)('0' + i);
 		otel_thread_ctx_v1 = &turns;
 		usleep(5000);
-		spin_ms(2);
+		spin_us(2000);
 		usleep(5000);
-		spin_ms(1);
+		spin_us(1000);
 		otel_thread_ctx_v1 = NULL;
-		spin_ms(1);
+		spin_us(1000);
 		usleep(3000);
 	}
 	return 0;
@@ -59,8 +59,10 @@ int main(int argc, char **argv)
 		otel_thread_ctx_v1 = &turns;
 		getppid();
 		otel_thread_ctx_v1 = NULL;
-		while (now_ns() < end)
+		do {
 			getppid();
+			spin_us(20);
+		} while (now_ns() < end);
 	}
 	return 0;
 }

@@ -159,7 +159,7 @@ def a_link_in_place_of_the_recording_leads_nowhere():
     before = os.lstat(checkpoint)
     recorder = subprocess.Popen(
         [fathom.binary, "record", "-o", path, "--rotate", "100ms", "--keep", "300ms", "--",
-         "sleep", "8"], stderr=subprocess.PIPE, text=True,
+         "sh", "-c", "read x"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
     try:
         wait_for(lambda: os.path.exists(os.path.join(path, "checkpoint")), "chunks go")
@@ -169,7 +169,7 @@ def a_link_in_place_of_the_recording_leads_nowhere():
         seen = max(name for name in os.listdir(moved) if name[0].isdigit())
         # it goes on, and older chunks go, where its directory is now
         wait_for(lambda: seen not in os.listdir(moved), "later chunks go")
-        stderr = recorder.communicate(timeout=60)[1]
+        stderr = recorder.communicate("\n", timeout=60)[1]
     finally:
         recorder.kill()
         recorder.wait()

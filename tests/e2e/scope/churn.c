@@ -2,7 +2,7 @@
 /*
  * A process that is never at rest: `churn SECONDS` forks children and makes
  * threads all the time, some by threads and children that were just made. Each
- * makes one getppid. At the end it prints how many threads and processes it made.
+ * makes one getppid. At the end, or at a SIGTERM, it prints how many rounds it made.
  * `churn still SECONDS N`: N threads that each make 10 getppid a second.
  * `churn mixed`: known calls of two kinds, then a computation.
  * `churn into CGROUP FILE`: a child that is made in that cgroup, with the file open, reads it again
@@ -63,12 +63,20 @@ static void child(void)
 	_exit(0);
 }
 
+static volatile sig_atomic_t is_over;
+
+static void end_note(int number)
+{
+	is_over = number;
+}
+
 static void churn(double seconds)
 {
 	double end = now() + seconds;
 	unsigned int rounds = 0;
 
-	while (now() < end) {
+	signal(SIGTERM, end_note);
+	while (now() < end && !is_over) {
 		pthread_t thread;
 		pid_t pid;
 

@@ -40,7 +40,7 @@ def many_times():
     if not BPFTOOL:
         return "bpftool is missing"
     before = {kind: set(objects(kind)) for kind in KINDS}
-    times = (100 if os.environ.get("FATHOM_TEST_LONG") else 20) // harness.SLOWER
+    times = (100 if os.environ.get("FATHOM_TEST_LONG") else 12) // harness.SLOWER
     with harness.Process([REPEAT, str(times)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Who woke a thread that waited on a socket: what the other end did, wherever in the host it is."""
+import contextlib
 import os
 import subprocess
 
 import harness
 from harness import check, equal
-from trapped import TRAPS, Skip, fathom, record, recording, skips, spans
+from trapped import TRAPS, Skip, fathom, record_command, recording, skips, spans
 
 tests = harness.Tests()
 ROUNDS = 20
@@ -14,13 +15,13 @@ ROUNDS = 20
 CLOSE_WAITS = tuple(int(part) for part in os.uname().release.split(".")[:2]) >= (6, 6)
 
 
-def check_woken(path, end, calls, other, cause):
+def check_woken(found, pid, calls, other, cause):
     """What the other end did ended the waits of one end in these calls: the last of each call."""
-    found = spans(path)
     called = {s["span_id"]: s["name"] for s in found if s["kind"] == "syscall"}
     last = {s["parent_id"]: s for s in sorted(found, key=lambda s: s["begin_ns"])
-            if s["kind"] == "wait" and s["name"] in ("network", "idle") and s["thread"] == end and
+            if s["kind"] == "wait" and s["name"] in ("network", "idle") and s["pid"] == pid and
             called.get(s.get("parent_id")) in calls}
+    end = "taker" if other == "giver" else "giver"
     named = {s["name"] for s in last.values()}
     wrong = [s for s in last.values()
              if not s["attributes"].get("waker", "").startswith(other + "/")]
@@ -43,67 +44,85 @@ def cause_of(way, end):
     return "network" if made else "idle"
 
 
-def check_ends(path, way, alone=None):
+def check_ends(found, way, giver, taker, alone=None):
+    """The numbers are those of the processes; `alone`: only that one was recorded."""
     if way != "linger" and alone != "giver":
         if way not in DATAGRAMS:
-            check_woken(path, "taker", ACCEPT, "giver", "idle")
-        check_woken(path, "taker", TAKE, "giver", cause_of(way, "taker"))
+            check_woken(found, taker, ACCEPT, "giver", "idle")
+        check_woken(found, taker, TAKE, "giver", cause_of(way, "taker"))
     if way in ("shutdown", *DATAGRAMS) and alone != "taker":
-        check_woken(path, "giver", TAKE, "taker", cause_of(way, "giver"))
+        check_woken(found, giver, TAKE, "taker", cause_of(way, "giver"))
     if way == "linger" and CLOSE_WAITS and alone != "taker":
-        check_woken(path, "giver", ("close",), "taker", "network")
+        check_woken(found, giver, ("close",), "taker", "network")
 
 
-def ends(way, where="lo"):
-    check_ends(record("ends", str(ROUNDS), way, where)[0], way)
+EACH = 'for way in $4; do "$1" ends "$2" "$way" "$3" || exit; done'
 
 
-def one_end(way, which, where="lo"):
-    """Only one of the two is recorded: of the other is known what the kernel has of it."""
-    with harness.Process([TRAPS, "ends", str(ROUNDS), way, where, "held"],
-                         text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+def ends(ways, where="lo"):
+    """One after the other, in one recording."""
+    path, said = record_command("-".join(ways) + where, "sh", "-c", EACH, "sh", TRAPS, ROUNDS,
+                                where, " ".join(ways))
+    found, lines = spans(path), said.splitlines()
+    equal(len(lines), len(ways), "pairs of ends")
+    for way, line in zip(ways, lines):
+        check_ends(found, way, *map(int, line.split()))
+
+
+@contextlib.contextmanager
+def held(way):
+    """Two ends that wait for a line: their process, and their numbers."""
+    with harness.Process([TRAPS, "ends", str(ROUNDS), way, "lo", "held"], text=True,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE) as trap:
-        pids = trap.stdout.readline().split()
+        pids = [int(word) for word in trap.stdout.readline().split()]
         if not pids:
             _, why = trap.communicate()
             equal(trap.returncode, 77, why)
             raise Skip(why.splitlines()[0])
-        with recording(f"{which}-{way}-{where}", pids[which == "taker"]) as path:
-            trap.communicate("\n", timeout=60)
-    equal(trap.returncode, 0, "the trap")
-    check_ends(path, way, which)
+        yield trap, pids
+
+
+def one_end(ways):
+    """{way: which of its ends is recorded}: of the other is known what the kernel has of it."""
+    with contextlib.ExitStack() as stack:
+        traps = {way: stack.enter_context(held(way)) for way in ways}
+        recorded = ",".join(str(traps[way][1][which == "taker"]) for way, which in ways.items())
+        with recording("-".join(ways) + "-alone", recorded) as path:
+            for trap, _ in traps.values():
+                trap.communicate("\n", timeout=60)
+                equal(trap.returncode, 0, "the trap")
+    found = spans(path)
+    for way, which in ways.items():
+        check_ends(found, way, *traps[way][1], which)
 
 
 @tests.add
 @skips
 def what_the_other_end_of_a_connection_does():
     """It connects, sends, closes, shuts down, resets, is gone, or takes what a close waits for."""
-    for way in ("send", "close", "shutdown", "reset", "exit", "linger"):
-        ends(way)
+    ends(("send", "close", "shutdown", "reset", "exit", "linger"))
 
 
 @tests.add
 @skips
 def an_end_that_is_not_recorded():
-    for way in ("send", "close", "shutdown", "reset", "exit"):
-        one_end(way, "taker")
-    one_end("linger", "giver")
+    one_end({**dict.fromkeys(("send", "close", "shutdown", "reset", "exit"), "taker"),
+             "linger": "giver"})
 
 
 @tests.add
 @skips
 def datagrams_with_and_without_peers():
-    for way in DATAGRAMS:
-        ends(way)
-        one_end(way, "taker")
+    ends(DATAGRAMS)
+    one_end(dict.fromkeys(DATAGRAMS, "taker"))
 
 
 @tests.add
 @skips
 def ends_in_two_network_namespaces():
     """Two addresses, and no loopback: containers of one host."""
-    for way in ("send", "close", "shutdown", "uc", "uu"):
-        ends(way, "veth")
+    ends(("send", "close", "shutdown", "uc", "uu"), "veth")
 
 
 with fathom:

@@ -21,10 +21,10 @@ class Skip(Exception):
     """The machine cannot do what the trap is about."""
 
 
-def record(name, *args, options=()):
-    """Records a trap; nothing may be lost. -> (recording, what it printed)"""
+def record_command(name, *command, options=()):
+    """Records it; nothing may be lost. -> (recording, what it printed)"""
     path = fathom.path(f"{name}-{len(os.listdir(fathom.dir))}")
-    result = fathom.run("record", "-o", path, *options, "--", TRAPS, name, *args)
+    result = fathom.run("record", "-o", path, *options, "--", *command)
     if result.returncode == 77:
         raise Skip(result.stderr.splitlines()[0])
     harness.equal(result.returncode, 0, f"{name}: {result.stderr}")
@@ -33,6 +33,11 @@ def record(name, *args, options=()):
         raise harness.Broken(f"lost records: {lost}")
     harness.check_sums(fathom, path)
     return path, result.stdout
+
+
+def record(name, *args, options=()):
+    """The same of a trap."""
+    return record_command(name, TRAPS, name, *args, options=options)
 
 
 def skips(test):

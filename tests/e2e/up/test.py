@@ -540,8 +540,8 @@ def sigterm_ends_all_and_nothing_is_lost():
 def a_map_that_is_started_again_knows_programs_of_deleted_chunks():
     global up
     equal(up.end(), 0, "status")
-    up = Up(up.dir, "--keep", "5s", "--limits", "body=1K")  # the limit is not of map's spans
-    until(lambda: up.status()["capture"]["chunks"] > 12, "the first chunks are deleted", 60)
+    up = Up(up.dir, "--keep", "2s", "--limits", "body=1K")  # the limit is not of map's spans
+    until(lambda: up.status()["capture"]["chunks"] > 6, "the first chunks are deleted", 60)
     before = up.pid("map")
     os.kill(before, signal.SIGKILL)
     until(lambda: up.pid("map") not in (0, before) and up.runs(), "map runs again", 60)
