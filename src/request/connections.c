@@ -424,7 +424,7 @@ static int connections_make(struct pairing *p)
 int connections_find(struct connections *out, const struct request_host *hosts, size_t count)
 {
 	struct pairing p = {.hosts = hosts, .out = out};
-	int err = socket_ends_find(&out->ends, hosts, count);
+	int err = connection_ends_find(&out->ends, hosts, count);
 
 	if (err)
 		return err;
@@ -447,5 +447,5 @@ int connections_find(struct connections *out, const struct request_host *hosts, 
 void connections_free(struct connections *c)
 {
 	vec_free(&c->list);
-	socket_ends_free(&c->ends);
+	connection_ends_free(&c->ends);
 }

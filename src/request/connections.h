@@ -25,7 +25,7 @@ struct connection {
 /* Starts with all zero. */
 struct connections {
 	VEC(struct connection) list; /* by first_ns, then id */
-	struct socket_ends ends;     /* what they point to */
+	struct connection_ends ends; /* what they point to */
 };
 
 /*

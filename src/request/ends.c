@@ -15,7 +15,7 @@
 
 /* One host whose ends are being found. */
 struct finding {
-	struct socket_ends *out;
+	struct connection_ends *out;
 	const struct partial *p;
 	u32 host;
 	u32 first;	    /* its first end */
@@ -148,7 +148,8 @@ static int ranges_count(struct finding *f)
 }
 
 /* The number of the light thread that moved bytes. 0 or -ENOMEM. */
-static int light_add(struct socket_ends *ends, const struct fact_bytes *b, struct byte_range *range)
+static int light_add(struct connection_ends *ends, const struct fact_bytes *b,
+		     struct byte_range *range)
 {
 	int err = ends->lights.count ? 0 : vec_push(&ends->lights, (struct range_light){0});
 
@@ -266,7 +267,7 @@ static void ranges_give(struct finding *f)
 }
 
 /* Numbers of ranges become pointers once no more come. */
-static void ranges_point(struct socket_ends *ends)
+static void ranges_point(struct connection_ends *ends)
 {
 	for (size_t i = 0; i < ends->list.count; i++) {
 		struct socket_end *end = &ends->list.data[i];
@@ -310,7 +311,8 @@ static int host_find(struct finding *f)
 	return err;
 }
 
-int socket_ends_find(struct socket_ends *out, const struct request_host *hosts, size_t count)
+int connection_ends_find(struct connection_ends *out, const struct request_host *hosts,
+			 size_t count)
 {
 	int err = 0;
 
@@ -328,7 +330,7 @@ int socket_ends_find(struct socket_ends *out, const struct request_host *hosts, 
 	return err;
 }
 
-void socket_ends_free(struct socket_ends *ends)
+void connection_ends_free(struct connection_ends *ends)
 {
 	vec_free(&ends->list);
 	vec_free(&ends->ranges);

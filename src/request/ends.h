@@ -25,7 +25,7 @@ struct byte_range {
 	u64 from, to;
 	u64 time_ns; /* the end of the call */
 	u32 tid;
-	u32 light : 31; /* number in socket_ends.lights; 0: no light thread */
+	u32 light : 31; /* number in connection_ends.lights; 0: no light thread */
 	u32 hole : 1;	/* bytes before it are missing, though others came before */
 };
 
@@ -54,7 +54,7 @@ struct socket_end {
 };
 
 /* Starts with all zero. */
-struct socket_ends {
+struct connection_ends {
 	VEC(struct socket_end) list; /* by host */
 	VEC(struct byte_range) ranges;
 	VEC(struct range_light) lights; /* [0] is not used */
@@ -62,8 +62,9 @@ struct socket_ends {
 };
 
 /* Finds the sockets of all hosts and their ranges. 0 or -ENOMEM; free `out` in any case. */
-int socket_ends_find(struct socket_ends *out, const struct request_host *hosts, size_t count);
+int connection_ends_find(struct connection_ends *out, const struct request_host *hosts,
+			 size_t count);
 
-void socket_ends_free(struct socket_ends *ends);
+void connection_ends_free(struct connection_ends *ends);
 
 #endif

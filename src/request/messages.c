@@ -46,7 +46,7 @@ static int ranges_note(struct finding *f, u32 host, const struct byte_ranges *ra
 	return err;
 }
 
-static int moved_find(struct finding *f, const struct socket_ends *ends)
+static int moved_find(struct finding *f, const struct connection_ends *ends)
 {
 	int err = 0;
 
