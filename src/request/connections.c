@@ -343,18 +343,25 @@ static u16 port_of(const struct pairing *p, const struct connection *c)
 
 /* ---- identity ---- */
 
-static u64 connection_id(const struct pairing *p, const struct connection *c)
+static u64 connection_place(const struct pairing *p, const struct connection *c)
 {
 	bool caller = has_ranges(&c->caller);
 	const struct socket_end *end = caller ? &c->caller : &c->server;
-	u64 id = hash_pair(p->hosts[end->host].boot, end->first_ns);
+	u64 place = p->hosts[end->host].boot;
 
 	if (!end->socket)
-		return hash_pair(id, end->key);
-	id = hash_pair(id, end->socket->socket.netns);
+		return hash_pair(place, end->key);
+	place = hash_pair(place, end->socket->socket.netns);
 	if (end->socket->socket.family == AF_UNIX)
-		return hash_pair(id, end->key);
-	return hash_pair(id, addresses_hash(&end->socket->socket, !caller));
+		return hash_pair(place, end->key);
+	return hash_pair(place, addresses_hash(&end->socket->socket, !caller));
+}
+
+static u64 connection_id(const struct connection *c)
+{
+	const struct socket_end *end = has_ranges(&c->caller) ? &c->caller : &c->server;
+
+	return hash_pair(c->place, end->first_ns);
 }
 
 static int connection_compare(const void *a, const void *b)
@@ -384,7 +391,8 @@ static int connection_add(struct pairing *p, const struct socket_end *a, const s
 	c.caller = serves ? *b : *a;
 	c.port = port_of(p, &c);
 	c.first_ns = earlier(c.caller.first_ns, c.server.first_ns);
-	c.id = connection_id(p, &c);
+	c.place = connection_place(p, &c);
+	c.id = connection_id(&c);
 	if (!has_ranges(&c.caller)) {
 		/* what was told of it still names the connection */
 		const struct fact_socket *socket = c.caller.socket;

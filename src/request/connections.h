@@ -13,7 +13,8 @@ struct connection {
 	struct socket_end caller, server;
 	bool guessed; /* nobody tells who serves: it is who received first */
 	u16 port;     /* on which the server listens; 0: a Unix socket, or not known */
-	u64 id;	      /* derived of its host, addresses, namespace and first sight */
+	u64 place;    /* derived of its host, addresses and namespace */
+	u64 id;	      /* and of its first sight, which may lie before what is looked at */
 	u64 first_ns;
 	/*
 	 * Behind NAT, the ends were found by their bytes and times: that many pairs of ends fit as

@@ -20,7 +20,9 @@ u64 request_span_id(const struct requests *r, const struct request_span *s)
 	if (s->kind == REQUEST_APP)
 		return request_app_node(&r->apps, s->of)->id;
 	x = exchange_at(r, s->of);
-	id = hash_pair(r->connections.list.data[x->connection].id, x->from);
+	/* its own begin tells it from others at this place: what is before it may be gone */
+	id = hash_pair(r->connections.list.data[x->connection].place, x->from);
+	id = hash_pair(id, s->kind == REQUEST_SERVER ? x->server.first_ns : x->caller.first_ns);
 	id = hash_pair(hash_pair(id, x->flags & EXCHANGE_STREAM ? 2 : 0), s->kind);
 	return id ? id : 1;
 }
