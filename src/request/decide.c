@@ -153,7 +153,11 @@ static bool all_are_taught(struct model *m)
 static int model_teach(struct deciding *d, int backward)
 {
 	struct model *m = &d->model[backward];
-	struct lessons s = {.l = d->l, .p = d->p, .owners = d->space->owners};
+	struct lessons s = {.l = d->l,
+			    .p = d->p,
+			    .owners = d->space->owners,
+			    .from_ns = d->l->in->taught_from_ns,
+			    .until_ns = d->l->in->taught_until_ns};
 	int err = model_init(m, d->l, d->p);
 
 	s.backward = backward;

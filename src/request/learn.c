@@ -279,6 +279,14 @@ static bool request_is_whole(const struct link *l, u32 request)
 		 (EXCHANGE_SOFT_BEGIN | EXCHANGE_SOFT_END | EXCHANGE_CUT | EXCHANGE_ONE_WAY));
 }
 
+/* Whether the request is one of those that are observed. */
+static bool request_is_taught(const struct lessons *s, u32 request)
+{
+	u64 came_ns = link_exchange(s->l, request)->server.first_ns;
+
+	return !s->until_ns || (came_ns >= s->from_ns && came_ns < s->until_ns);
+}
+
 /* Finds requests that had the process to themselves, and what happens between requests. */
 struct alone_pass {
 	const struct lessons *s;
@@ -293,7 +301,7 @@ static void alone_emit(struct alone_pass *a, u32 request, struct learned_key key
 {
 	key.service = link_peer(a->s->l, request);
 	key.backward = a->s->backward;
-	if (!a->err)
+	if (!a->err && request_is_taught(a->s, request))
 		a->err = a->s->take(a->s->to, &key, count);
 }
 
@@ -311,7 +319,8 @@ static void alone_came(struct alone_pass *a, const struct link_event *e)
 			   e->time_ns - a->idle_since);
 	if (a->open == 1)
 		a->alone[l->items[a->open_xor].place] = false;
-	a->alone[item->place] = a->open == 0 && request_is_whole(l, e->number);
+	a->alone[item->place] = a->open == 0 && request_is_whole(l, e->number) &&
+				request_is_taught(a->s, e->number);
 	a->open++;
 	a->open_xor ^= e->number;
 	a->before = NOBODY;

@@ -15,11 +15,13 @@ struct lessons {
 	bool backward;
 	lesson_take take;
 	void *to;
+	u64 from_ns, until_ns; /* only requests that came then are observed; until 0: all */
 };
 
 /*
  * Observes the requests of a process that had it to themselves: every call meanwhile was theirs.
- * It depends on no decision. Overwrites owners of the calls of the process. 0 or -ENOMEM.
+ * It depends on no decision. Overwrites owners of the calls of the process. 0 or -ENOMEM. Limits
+ * hold here only.
  */
 int lessons_alone(const struct lessons *s);
 

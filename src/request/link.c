@@ -97,7 +97,11 @@ static int learned_take(void *learned, const struct learned_key *key, u64 count)
 int request_learn(const struct link_input *in, struct learned *learned)
 {
 	struct link l = {.in = in};
-	struct lessons s = {.l = &l, .take = learned_take, .to = learned};
+	struct lessons s = {.l = &l,
+			    .take = learned_take,
+			    .to = learned,
+			    .from_ns = in->taught_from_ns,
+			    .until_ns = in->taught_until_ns};
 	int err = link_events(&l);
 
 	s.owners = calloc(in->exchange_count + 1, sizeof(*s.owners));

@@ -38,6 +38,11 @@ struct link_input {
 	 * this one teaches must not be in it.
 	 */
 	const struct learned *learned;
+	/*
+	 * Only requests that came in [taught_from_ns, taught_until_ns) teach, also what decides
+	 * here; until 0: all. So what inputs that overlap teach adds up, too.
+	 */
+	u64 taught_from_ns, taught_until_ns;
 };
 
 /* How an edge is known. Values are written to files and only appended. */

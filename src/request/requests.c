@@ -16,10 +16,8 @@
 
 /* ---- operations ---- */
 
-/* The address of an end that was not recorded, as the other end knows it. */
-static void address_write(const struct fact_socket *of, bool remote, char *text, size_t size)
+void request_address(const struct record_socket *s, bool remote, char *text, size_t size)
 {
-	const struct record_socket *s = &of->socket;
 	u64 hi = remote ? s->remote_hi : s->local_hi, lo = remote ? s->remote_lo : s->local_lo;
 	static const u8 mapped[12] = {[10] = 0xff, [11] = 0xff};
 	u8 bytes[16];
@@ -65,7 +63,7 @@ static void operation_write(const struct requests *r, const struct connection *c
 	if (process)
 		snprintf(service, NAME_BYTES, "%s", process_service(&r->processes, process));
 	else if (c->port && c->caller.socket)
-		address_write(c->caller.socket, true, service, NAME_BYTES);
+		request_address(&c->caller.socket->socket, true, service, NAME_BYTES);
 	else
 		snprintf(service, NAME_BYTES, "%s", path ? path : "?");
 	if (c->port)
@@ -153,13 +151,7 @@ static int operations_make(struct requests *r)
 
 /* ---- linking ---- */
 
-struct linking {
-	VEC(struct exchange_connection) connections;
-	VEC(struct request_fork) forks;
-	struct hand_off_list hand_offs;
-};
-
-static int connections_tell(const struct requests *r, struct linking *l)
+static int connections_tell(const struct requests *r, struct request_linking *l)
 {
 	int err = vec_reserve(&l->connections, r->connections.list.count);
 
@@ -179,7 +171,7 @@ static int connections_tell(const struct requests *r, struct linking *l)
 	return err;
 }
 
-static int forks_tell(struct requests *r, struct linking *l, u32 host)
+static int forks_tell(struct requests *r, struct request_linking *l, u32 host)
 {
 	const struct facts *facts = &r->hosts[host].p->facts;
 	int err = 0;
@@ -198,41 +190,57 @@ static int forks_tell(struct requests *r, struct linking *l, u32 host)
 	return err;
 }
 
-static int edges_find(struct requests *r, struct linking *l)
+static struct link_input input_of(const struct requests *r)
 {
-	const struct link_input in = {.exchanges = r->exchanges.data,
-				      .exchange_count = r->exchanges.count,
-				      .connections = l->connections.data,
-				      .connection_count = l->connections.count,
-				      .hand_offs = l->hand_offs.data,
-				      .hand_off_count = l->hand_offs.count,
-				      .forks = l->forks.data,
-				      .fork_count = l->forks.count,
-				      .details = r->details.list.data,
-				      .detail_count = r->details.list.count,
-				      .process_count = r->processes.list.count};
+	const struct request_linking *l = &r->linking;
 
+	return (struct link_input){.exchanges = r->exchanges.data,
+				   .exchange_count = r->exchanges.count,
+				   .connections = l->connections.data,
+				   .connection_count = l->connections.count,
+				   .hand_offs = l->hand_offs.data,
+				   .hand_off_count = l->hand_offs.count,
+				   .forks = l->forks.data,
+				   .fork_count = l->forks.count,
+				   .details = r->details.list.data,
+				   .detail_count = r->details.list.count,
+				   .process_count = r->processes.list.count};
+}
+
+static int edges_find(struct requests *r, const struct follow_options *options)
+{
+	struct link_input in = input_of(r);
+
+	in.learned = options->learned;
+	in.taught_from_ns = options->learned_ns;
+	in.taught_until_ns = options->learned_ns ? UINT64_MAX : 0;
 	r->edges = calloc(r->exchanges.count + 1, sizeof(*r->edges));
 	return r->edges ? request_link(&in, r->edges) : -ENOMEM;
 }
 
-static int requests_link(struct requests *r)
+static int requests_link(struct requests *r, const struct follow_options *options)
 {
-	struct linking l = {0};
-	int err = connections_tell(r, &l);
+	struct request_linking *l = &r->linking;
+	int err = connections_tell(r, l);
 
 	for (u32 host = 0; host < r->hosts_count && !err; host++) {
-		err = hand_offs_find(&l.hand_offs, &r->processes, host);
-		err = err ? err : forks_tell(r, &l, host);
+		err = hand_offs_find(&l->hand_offs, &r->processes, host);
+		err = err ? err : forks_tell(r, l, host);
 	}
-	err = err ? err : edges_find(r, &l);
+	err = err ? err : edges_find(r, options);
 	if (!err)
 		edges_doubt(r);
-	r->hand_offs = l.hand_offs.count;
-	vec_free(&l.connections);
-	vec_free(&l.forks);
-	vec_free(&l.hand_offs);
+	r->hand_offs = l->hand_offs.count;
 	return err;
+}
+
+int requests_learn(const struct requests *r, u64 from_ns, u64 until_ns, struct learned *learned)
+{
+	struct link_input in = input_of(r);
+
+	in.taught_from_ns = from_ns;
+	in.taught_until_ns = until_ns;
+	return request_learn(&in, learned);
 }
 
 /* ---- all together ---- */
@@ -270,8 +278,8 @@ static int times_make(struct requests *r)
 	return r->awaited ? 0 : -ENOMEM;
 }
 
-int requests_make(struct requests *out, const struct request_host *hosts, size_t count,
-		  u32 min_probability_ppm)
+int requests_follow(struct requests *out, const struct request_host *hosts, size_t count,
+		    const struct follow_options *options)
 {
 	int err;
 
@@ -289,11 +297,19 @@ int requests_make(struct requests *out, const struct request_host *hosts, size_t
 	err = err ? err
 		  : exchanges_published(&out->exchanges, &out->details, &out->apps,
 					&out->processes);
-	err = err ? err : requests_link(out);
-	err = err ? err : parents_choose(out, min_probability_ppm);
+	err = err ? err : requests_link(out, options);
+	err = err ? err : parents_choose(out, options->min_probability_ppm);
 	err = err ? err : times_make(out);
 	err = err ? err : shifts_begin(out);
 	return err ? err : request_traces_make(out);
+}
+
+int requests_make(struct requests *out, const struct request_host *hosts, size_t count,
+		  u32 min_probability_ppm)
+{
+	const struct follow_options options = {.min_probability_ppm = min_probability_ppm};
+
+	return requests_follow(out, hosts, count, &options);
 }
 
 void requests_free(struct requests *r)
@@ -319,6 +335,9 @@ void requests_free(struct requests *r)
 	exchange_details_free(&r->details);
 	vec_free(&r->spans);
 	vec_free(&r->traces);
+	vec_free(&r->linking.connections);
+	vec_free(&r->linking.forks);
+	vec_free(&r->linking.hand_offs);
 	connections_free(&r->connections);
 	processes_free(&r->processes);
 }

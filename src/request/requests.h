@@ -51,6 +51,13 @@ struct request_operation {
 	char *service; /* "nginx", "10.1.2.3"; owned */
 };
 
+/* What linking was told. */
+struct request_linking {
+	VEC(struct exchange_connection) connections;
+	VEC(struct request_fork) forks;
+	struct hand_off_list hand_offs;
+};
+
 /* Starts with all zero. */
 struct requests {
 	const struct request_host *hosts; /* borrowed */
@@ -71,18 +78,36 @@ struct requests {
 	VEC(struct request_span) spans;
 	VEC(struct request_trace) traces; /* by begin, then id */
 	size_t hand_offs;		  /* how many there were */
-	struct clock_offsets offsets;	  /* between the hosts */
+	struct request_linking linking;
+	struct clock_offsets offsets; /* between the hosts */
 	s64 *shifts;	   /* of each node, see request_shift(); NULL: there is one host */
 	size_t impossible; /* exchanges with EXCHANGE_IMPOSSIBLE */
 };
 
+struct follow_options {
+	u32 min_probability_ppm; /* of an edge: below it, a call is a root */
+	/* What earlier recordings taught, but not this one; NULL: nothing. Borrowed. */
+	const struct learned *learned;
+	u64 learned_ns; /* requests that came before it are in `learned`, and do not teach again */
+};
+
 /*
- * Makes the requests of hosts, whose partials are finished and have their kernel spans. Calls whose
- * edge is less probable than min_probability_ppm become roots. 0 or -ENOMEM; free it in any case.
+ * Makes the requests of hosts, whose partials are finished and have their kernel spans. 0 or
+ * -ENOMEM; free it in any case.
  */
+int requests_follow(struct requests *out, const struct request_host *hosts, size_t count,
+		    const struct follow_options *options);
+
+/* The same, with nothing learned before. */
 int requests_make(struct requests *out, const struct request_host *hosts, size_t count,
 		  u32 min_probability_ppm);
 void requests_free(struct requests *r);
+
+/*
+ * Adds what the requests teach that came in [from_ns, until_ns), of their host's clock; until 0:
+ * all. 0, or -ENOMEM with sums of a part of them.
+ */
+int requests_learn(const struct requests *r, u64 from_ns, u64 until_ns, struct learned *learned);
 
 /* ---- what a span is ---- */
 
@@ -118,6 +143,9 @@ struct split request_span_time(const struct requests *r, u32 exchange, bool serv
 
 /* Of the end of a span: its service, "?" if it was not recorded. */
 const char *request_span_service(const struct requests *r, u32 exchange, bool server);
+
+/* The address of an end of a connection, or with `remote` of what it is connected to. */
+void request_address(const struct record_socket *of, bool remote, char *text, size_t size);
 
 /* What serves an exchange. */
 const struct request_operation *request_operation(const struct requests *r, u32 exchange);

@@ -268,6 +268,41 @@ TEST(hostile_input_does_no_harm)
 	}
 }
 
+/* Windows of a recording that goes on overlap; each teaches what came in a range of its own. */
+TEST(what_is_learned_of_ranges_adds_up)
+{
+	for (int kind = 0; kind < SERVICE_KINDS; kind++) {
+		struct service_plan plan = {.kind = (enum service_kind)kind,
+					    .at_once = 2,
+					    .requests = 300,
+					    .seed = 5,
+					    .background = true};
+		struct services s = services_run(&plan);
+		struct learned whole = learned_of(&s), parts = {0};
+		struct link_input in = services_input(&s);
+		u64 last_ns = 0, step_ns;
+
+		for (size_t i = 0; i < in.exchange_count; i++)
+			if (in.exchanges[i].server.first_ns > last_ns)
+				last_ns = in.exchanges[i].server.first_ns;
+		step_ns = last_ns / 7 + 1;
+		for (u64 from_ns = 0; from_ns <= last_ns; from_ns += step_ns) {
+			in.taught_from_ns = from_ns;
+			in.taught_until_ns = from_ns + step_ns;
+			CHECK_EQ(request_learn(&in, &parts), 0);
+		}
+		learned_sort(&parts);
+		CHECK(whole.rows.count > 20);
+		CHECK_EQ(parts.rows.count, whole.rows.count);
+		CHECK_EQ(memcmp(parts.rows.data, whole.rows.data,
+				whole.rows.count * sizeof(*whole.rows.data)),
+			 0);
+		learned_free(&whole);
+		learned_free(&parts);
+		services_free(&s);
+	}
+}
+
 TEST(nothing_is_linked_without_exchanges)
 {
 	struct link_input in = {0};
