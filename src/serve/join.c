@@ -2,6 +2,7 @@
 #include "serve/join.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -180,6 +181,31 @@ static int contexts_join(struct joining *j)
 	return err;
 }
 
+/* The span that this one says is below it; NULL: it says none, or that one is not here. */
+static struct received_span *child_of(struct joining *j, const struct received_span *span)
+{
+	const struct attribute *child = attribute_of(span, "fathom.child");
+	struct ids ids = {.trace = span->trace};
+	struct received_span *found;
+
+	if (!child || child->type != VALUE_STRING)
+		return NULL;
+	ids.span_id = strtoull(child->string, NULL, 16);
+	found = bytes_map_get(&j->spans, &ids, sizeof(ids));
+	return found == &several || found == span ? NULL : found;
+}
+
+/* A span without a parent gets the request within which it ran. */
+static void children_join(struct joining *j)
+{
+	for (size_t i = 0; i < j->batch->count; i++) {
+		struct received_span *child = child_of(j, &j->batch->data[i]);
+
+		if (child && !child->parent_id)
+			child->parent_id = j->batch->data[i].span_id;
+	}
+}
+
 int spans_join(struct received_batch *batch, struct pool *pool)
 {
 	struct joining j = {.batch = batch, .pool = pool};
@@ -187,11 +213,15 @@ int spans_join(struct received_batch *batch, struct pool *pool)
 	int err;
 
 	for (size_t i = 0; i < batch->count && !any; i++)
-		any = is_context(&batch->data[i]);
+		any = is_context(&batch->data[i]) ||
+		      attribute_of(&batch->data[i], "fathom.child") != NULL;
 	if (!any)
 		return 0;
 	err = received_collect(&j);
-	err = err ? err : contexts_join(&j);
+	if (!err) {
+		children_join(&j);
+		err = contexts_join(&j);
+	}
 	bytes_map_free(&j.spans);
 	return err;
 }

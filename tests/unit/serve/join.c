@@ -70,6 +70,29 @@ TEST(the_time_of_several_threads_is_no_duration)
 	pool_free(&pool);
 }
 
+/* The request names the span of the application that ran within it. */
+TEST(a_span_without_a_parent_gets_its_request)
+{
+	static const struct attribute to_8[] = {
+		{.key = "fathom.child", .type = VALUE_STRING, .string = "0000000000000008"}};
+	static const struct attribute to_9[] = {
+		{.key = "fathom.child", .type = VALUE_STRING, .string = "0000000000000009"}};
+	struct received_span spans[] = {span_make(8, given, 1), span_make(7, to_8, 1),
+					span_make(9, given, 1), span_make(6, to_9, 1),
+					span_make(5, to_8, 1)};
+	struct received_batch batch = {spans, 5, 5};
+	struct pool pool = {0};
+
+	spans[2].parent_id = 1; /* its sender says it */
+	spans[4].trace.low++;
+	CHECK_EQ(spans_join(&batch, &pool), 0);
+	CHECK_EQ(batch.count, 5);
+	CHECK_EQ(batch.data[0].parent_id, 7);
+	CHECK_EQ(batch.data[2].parent_id, 1);
+	CHECK_EQ(batch.data[1].parent_id, 0);
+	pool_free(&pool);
+}
+
 TEST(a_context_alone_or_of_two_spans_stays)
 {
 	struct received_span spans[] = {span_make(7, seen, 4), span_make(8, seen, 4),
