@@ -13,7 +13,10 @@ struct feed {
 	char *dir; /* owned */
 	bool remove;
 	struct sum_choice sums;
-	char *newest; /* owned: the path of the last chunk that was answered; NULL: none yet */
+	size_t window; /* chunks that the next answer has again */
+	bool spans;
+	char *newest; /* owned: the path of the last chunk that no answer has again; NULL: none yet
+		       */
 	struct notice notice;
 	struct recording_checkpoint checkpoint; /* the state at the end of that chunk */
 };
@@ -29,7 +32,9 @@ static int newest_set(struct feed *f, const char *path, struct error *e)
 	return 0;
 }
 
-/* Puts all sealed chunks into the checkpoint: those that were answered, or are older than the feed.
+/*
+ * Puts sealed chunks into the checkpoint: those that were answered, or are older than the feed. The
+ * last ones stay for the next answer, if it is to have them.
  */
 static int shown_absorb(struct feed *f, struct error *e)
 {
@@ -37,18 +42,20 @@ static int shown_absorb(struct feed *f, struct error *e)
 	const char *const dirs[] = {f->dir};
 	const struct recording_info *info;
 	struct recording *recording;
+	size_t shown;
 	int err = recording_open(&recording, dirs, 1, &later, e);
 
 	if (err)
 		return err;
 	info = recording_info(recording);
-	for (size_t i = 0; i < info->chunk_count && !err; i++) {
+	shown = info->chunk_count > f->window ? info->chunk_count - f->window : 0;
+	for (size_t i = 0; i < shown && !err; i++) {
 		err = chunk_absorb(&f->checkpoint, &info->chunks[i], NULL, e);
 		if (!err && f->remove)
 			chunk_remove(info->chunks[i].path, NULL);
 	}
-	if (!err)
-		err = newest_set(f, info->chunks[info->chunk_count - 1].path, e);
+	if (!err && shown)
+		err = newest_set(f, info->chunks[shown - 1].path, e);
 	recording_close(recording);
 	return err;
 }
@@ -89,6 +96,7 @@ int feed_next(struct feed *f, struct source *out, struct error *e)
 	struct source_options from = {.dirs = dirs,
 				      .dirs_count = 1,
 				      .more = true,
+				      .spans = f->spans,
 				      .sums = f->sums,
 				      .notice = f->notice,
 				      .after = f->newest,
@@ -105,6 +113,12 @@ int feed_next(struct feed *f, struct source *out, struct error *e)
 		out->view.clocks_count = 1;
 	}
 	return err;
+}
+
+void feed_window(struct feed *f, size_t chunks, bool spans)
+{
+	f->window = chunks;
+	f->spans = spans;
 }
 
 void feed_close(struct feed *f)

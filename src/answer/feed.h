@@ -30,6 +30,12 @@ int feed_open(struct feed **out, const struct feed_options *options, struct erro
  */
 int feed_next(struct feed *f, struct source *out, struct error *e);
 
+/*
+ * From now on answers have so many of the chunks before, too (0: none, as at first), as far as they
+ * were sealed since then; with `spans` they keep each call, fault and wait.
+ */
+void feed_window(struct feed *f, size_t chunks, bool spans);
+
 /* NULL is allowed. */
 void feed_close(struct feed *f);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "answer/grouping.h"
+#include "answer/request_rows.h"
 
 /* A process that is older than the recording has no name in it. */
 static int row_name(struct row *row, struct rows *rows, const struct live_names *names)
@@ -26,6 +27,31 @@ static int row_name(struct row *row, struct rows *rows, const struct live_names 
 	return 0;
 }
 
+bool live_is_of_requests(const char *by)
+{
+	const struct filter none = {0};
+	struct error why = {0};
+	struct grouping grouping;
+
+	return by && !grouping_make(&grouping, by, &none, &why) && grouping.of == OF_REQUEST;
+}
+
+/* The slowest first, if no order is asked for. */
+static int requests_build(struct rows *rows, const struct source *source, bool edges,
+			  const char *sort)
+{
+	const struct request_host host = {
+		.p = source->partial, .name = source->host, .boot = source->boot};
+	struct requests requests;
+	int err = requests_make(&requests, &host, 1, REQUEST_PROBABILITY_PPM);
+
+	err = err ? err
+		  : request_rows_fill(rows, &requests,
+				      edges ? REQUEST_ROWS_EDGE : REQUEST_ROWS_OPERATION);
+	requests_free(&requests);
+	return err ? err : rows_finish(rows, sort);
+}
+
 int live_rows_add(struct live_rows *out, const struct source *source,
 		  const struct live_choice *choice, const struct live_names *names)
 {
@@ -43,7 +69,13 @@ int live_rows_add(struct live_rows *out, const struct source *source,
 	if (out->count == LIVE_PARTS_MAX)
 		return -ENOSPC;
 	out->count++;
-	err = rows_build(rows, source->partial, &grouping, sort);
+	if (grouping.of == OF_REQUEST) {
+		sort = sort ? sort : "p99";
+		err = requests_build(rows, source, strcmp(grouping.keys[0]->name, "edge") == 0,
+				     sort);
+	} else {
+		err = rows_build(rows, source->partial, &grouping, sort);
+	}
 	for (size_t i = 0; i < rows->rows.count && !err; i++) {
 		struct row *row = &rows->rows.data[i];
 

@@ -46,6 +46,9 @@ struct live_choice {
 	struct filter filter;
 };
 
+/* Whether rows by these keys are of requests: the source needs kernel spans, and byte ranges. */
+bool live_is_of_requests(const char *by);
+
 /*
  * Adds a part, without the rows that took no time: those ended before, or slept all the time. 0,
  * -EINVAL for an unknown grouping or order, or if the filter does not suit it, -ENOSPC, or -ENOMEM.

@@ -9,6 +9,7 @@
 
 #include "answer/files.h"
 #include "answer/grouping.h"
+#include "answer/live.h"
 #include "answer/profile.h"
 #include "cli/reading_help.h"
 #include "cli/recording_operands.h"
@@ -53,7 +54,9 @@ const struct option top_option_table[] = {
 	{"pid", 'p', "PID", "only these processes, and their children, of now and later", NULL,
 	 AT(pids), option_pids},
 	{"cgroup", 0, "PATH", "only the processes of this cgroup", NULL, AT(cgroups), option_texts},
-	{"detail", 0, "LEVEL", "calls or waits (default: waits for the whole host, else\ncalls)",
+	{"detail", 0, "LEVEL",
+	 "calls, waits or waits,bytes (default: waits for the whole\nhost, with bytes for rows of "
+	 "requests, else calls)",
 	 NULL, AT(detail), option_detail},
 	{"by", 0, "KEYS", "a row per " KEYS_HELP ", as in 'fathom report'", NULL, AT(by),
 	 option_text},
@@ -185,9 +188,6 @@ int top_options_check(void *options, const struct operands *operands, struct err
 	if (!err && o->by && strcmp(o->by, "function") == 0)
 		err = error_say(e, EINVAL,
 				"--by function is for 'fathom report': top takes no samples");
-	if (!err && o->by && (strcmp(o->by, "operation") == 0 || strcmp(o->by, "edge") == 0))
-		err = error_say(e, EINVAL,
-				"--by %s is for 'fathom report': it needs whole requests", o->by);
 	if (!err && o->sort)
 		err = word_check("sort", o->sort, sorts, e);
 	if (!err && operands->count > 1)
@@ -204,8 +204,10 @@ int top_options_check(void *options, const struct operands *operands, struct err
 		err = error_say(e, EINVAL, "--detail calls=TIME/TIME is for 'fathom record'");
 	if (!err && o->detail.scope_count)
 		err = error_say(e, EINVAL, "--detail SCOPE=LEVEL is for 'fathom record'");
-	if (!o->detail.given)
+	if (!o->detail.given) {
 		o->detail.waits = !o->pids.count && !o->cgroups.count;
+		o->detail.bytes = live_is_of_requests(o->by);
+	}
 	if (o->once)
 		o->count = 1;
 	return err;

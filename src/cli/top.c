@@ -93,7 +93,8 @@ static int rows_make(struct live_rows *rows, const struct source *source, const 
 static void live_write(const struct live *view, const struct top_options *o)
 {
 	static const char help[] = "q quit  a all  n names  s services  p processes  t threads  "
-				   "y syscalls  w causes | order: C cpu  T total  N count  9 p99  "
+				   "y syscalls  w causes  r requests  e edges | order: C cpu  T "
+				   "total  N count  9 p99  "
 				   "M max  E errors\n";
 	struct terminal t = terminal_of(stdout);
 	int lines = screen_lines(), room;
@@ -154,7 +155,7 @@ static int seconds_show(struct top_feed *feed, const struct top_options *o, stru
 		if (err || screen_ended(s))
 			break;
 		source_free(&source);
-		err = top_feed_next(feed, &source, e);
+		err = top_feed_next(feed, s->by, &source, e);
 		if (!err)
 			err = second_show(&source, s, o, e);
 		if (++shown == o->count)
@@ -195,7 +196,8 @@ const struct command command_top = {
 		"of spans and processes with their time split as each chunk arrives. Of processes\n"
 		"and cgroups it records each call. With DIR it follows the recorder of that\n"
 		"directory, and makes it seal a chunk each second. Keys on a terminal: q quits,\n"
-		"a n s p t y w choose the rows, C W T N 9 M E sort them.",
+		"a n s p t y w r e choose the rows, C W T N 9 M E sort them. Rows of requests\n"
+		"(--by operation or edge) are of the last ten seconds, the slowest first.",
 	.examples = "  fathom top\n"
 		    "  fathom top -p $(pidof redis-server)\n"
 		    "  fathom top --once --json | jq .by.process[0]\n",

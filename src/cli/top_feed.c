@@ -6,6 +6,7 @@
 
 #include "answer/feed.h"
 #include "answer/grouping.h"
+#include "answer/live.h"
 #include "cli/command.h"
 #include "recorder/background.h"
 #include "recorder/control.h"
@@ -84,10 +85,12 @@ static int feed_fail(struct top_feed *f, int err, struct error *e)
 	return own ? own : err;
 }
 
-int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
+int top_feed_next(struct top_feed *f, const char *by, struct source *out, struct error *e)
 {
+	bool requests = live_is_of_requests(by);
 	int err;
 
+	feed_window(f->feed, requests ? TOP_REQUEST_CHUNKS - 1 : 0, requests);
 	*out = (struct source){0};
 	err = control_rotate(f->dir, e);
 	if (!err)

@@ -18,10 +18,12 @@ struct top_feed;
 int top_feed_open(struct top_feed **feed, const struct top_options *options, struct error *e);
 
 /*
- * Loads what happened since the last call, or since top_feed_open(). Earlier chunks only
- * provide names of what continues. Free `out` with source_free() in any case.
+ * Loads what happened since the last call, or since top_feed_open(), for rows by `by`: of requests
+ * in the last TOP_REQUEST_CHUNKS chunks. Earlier chunks only provide names of what continues. Free
+ * `out` with source_free() in any case.
  */
-int top_feed_next(struct top_feed *feed, struct source *out, struct error *e);
+#define TOP_REQUEST_CHUNKS 10
+int top_feed_next(struct top_feed *feed, const char *by, struct source *out, struct error *e);
 
 /* Ends its own recorder, and leaves nothing in the kernel or on the disk. NULL is allowed. */
 void top_feed_close(struct top_feed *feed);

@@ -166,11 +166,12 @@ static const struct {
 	char key;
 	const char *by, *sort; /* the field that the key sets */
 } keys[] = {
-	{'a', NULL, NULL},	{'n', "name", NULL},   {'s', "service", NULL},
-	{'p', "process", NULL}, {'t', "thread", NULL}, {'y', "syscall", NULL},
-	{'w', "cause", NULL},	{'C', NULL, "cpu"},    {'W', NULL, "work"},
-	{'T', NULL, "total"},	{'N', NULL, "count"},  {'E', NULL, "errors"},
-	{'9', NULL, "p99"},	{'M', NULL, "max"},
+	{'a', NULL, NULL},	{'n', "name", NULL},	  {'s', "service", NULL},
+	{'p', "process", NULL}, {'t', "thread", NULL},	  {'y', "syscall", NULL},
+	{'w', "cause", NULL},	{'r', "operation", NULL}, {'e', "edge", NULL},
+	{'C', NULL, "cpu"},	{'W', NULL, "work"},	  {'T', NULL, "total"},
+	{'N', NULL, "count"},	{'E', NULL, "errors"},	  {'9', NULL, "p99"},
+	{'M', NULL, "max"},
 };
 
 /* True if the display must change. */

@@ -7,9 +7,11 @@ import os
 import pty
 import select
 import signal
+import socket
 import subprocess
 import sys
 import termios
+import threading
 import time
 
 import harness
@@ -51,6 +53,41 @@ def sums(second):
     for by, rows in second["by"].items():
         for row in rows:
             equal(harness.total(row["time"]), row["total_ns"], f"split of {by} {row['key']}")
+
+
+class Answers(threading.Thread):
+    """Asks and answers over one connection: a request each 20 ms."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.stopping = threading.Event()
+
+    def serve(self):
+        connection = self.listener.accept()[0]
+        with connection:
+            while (request := connection.recv(8)):
+                connection.sendall(request)
+
+    def run(self):
+        threading.Thread(target=self.serve, daemon=True).start()
+        with socket.create_connection(("127.0.0.1", self.port)) as connection:
+            while not self.stopping.wait(0.02):
+                connection.sendall(b"a request"[:8])
+                connection.recv(8)
+
+
+@tests.add
+def requests_are_of_the_last_seconds():
+    answers = Answers()
+    answers.start()
+    seconds = top("-n", 3, "--by", "operation")
+    answers.stopping.set()
+    answers.join()
+    counts = [sum(row["count"] for row in second["by"]["operation"] if row["key"].endswith(f":{answers.port}"))
+              for second in seconds]
+    check(counts[-1] >= 30 and counts[0] < counts[1] < counts[2], f"requests of a longer time each second: {counts}")
 
 
 @tests.add

@@ -67,6 +67,27 @@ TEST(each_answer_is_of_the_chunks_since_the_one_before)
 	feed_close(f);
 }
 
+/* An answer may have chunks of answers before; they go when they are not wanted any more. */
+TEST(a_window_moves_on)
+{
+	const char *dir = make_directory();
+	struct feed *f = opened(dir, true);
+
+	feed_window(f, 2, true);
+	chunk_write(dir, 1 * SECOND, 2 * SECOND, "early", 7);
+	for (u64 i = 2; i < 7; i++) {
+		check_next(f, (i > 3 ? i - 3 : 1) * SECOND, i * SECOND);
+		CHECK_EQ(chunks_in(dir), i > 2 ? 2 : 1);
+		chunk_write(dir, i * SECOND, (i + 1) * SECOND, "", 7);
+	}
+	feed_window(f, 0, false);
+	check_next(f, 4 * SECOND, 7 * SECOND);
+	CHECK_EQ(chunks_in(dir), 0);
+	chunk_write(dir, 7 * SECOND, 8 * SECOND, "", 7);
+	check_next(f, 7 * SECOND, 8 * SECOND);
+	feed_close(f);
+}
+
 TEST(without_a_new_chunk_there_is_no_answer)
 {
 	const char *dir = make_directory();
