@@ -43,6 +43,11 @@ struct monitors {
 	size_t red_count;
 };
 
+/* Requests of services, instrumented or not. */
+struct follows {
+	uint64_t stored, open, chunks_left_out, behind_ns, learned;
+};
+
 struct counts {
 	uint64_t chunks, bytes, lost, spans, damaged, refused, late, given_up, behind_ns,
 		behind_bytes, programs_missed, kernel_spans, kernel_left_out, raises, raises_ended,
@@ -59,6 +64,7 @@ struct status {
 	char store_state[32];
 	struct counts capture, map, received, store;
 	struct joins joins;
+	struct follows follows;
 	struct sender senders[SENDERS_MAX];
 	size_t senders_count;
 	uint64_t senders_all;
@@ -174,6 +180,18 @@ static void joins_read(struct json_reader *r, struct joins *j)
 					 {"no_pid", &j->no_pid, 0},
 					 {"other_host", &j->other_host, 0},
 					 {"left_out", &j->left_out, 0},
+					 {0}};
+
+	object_read(r, members);
+}
+
+static void follows_read(struct json_reader *r, struct follows *f)
+{
+	const struct member members[] = {{"stored", &f->stored, 0},
+					 {"open", &f->open, 0},
+					 {"chunks_left_out", &f->chunks_left_out, 0},
+					 {"behind_ns", &f->behind_ns, 0},
+					 {"learned", &f->learned, 0},
 					 {0}};
 
 	object_read(r, members);
@@ -302,6 +320,8 @@ static bool part_read(struct json_reader *r, struct json_text key, struct status
 		addresses_read(r, s);
 	else if (json_text_is(key, "join"))
 		joins_read(r, &s->joins);
+	else if (json_text_is(key, "requests"))
+		follows_read(r, &s->follows);
 	else if (json_text_is(key, "senders"))
 		senders_read(r, s);
 	else if (json_text_is(key, "monitors"))
@@ -377,6 +397,21 @@ static void joins_print(FILE *file, const struct joins *j)
 		if (why[i].count)
 			fprintf(file, "; %s: %" PRIu64, why[i].text, why[i].count);
 	}
+	fputc('\n', file);
+}
+
+static void follows_print(FILE *file, const struct follows *f)
+{
+	char behind[UNITS_TEXT_BYTES];
+
+	if (!f->behind_ns && !f->chunks_left_out)
+		return;
+	fprintf(file, "followed   %" PRIu64 " requests of services; up to %s ago", f->stored,
+		units_format_ns((int64_t)f->behind_ns, behind));
+	if (f->open)
+		fprintf(file, "; %" PRIu64 " without their end", f->open);
+	if (f->chunks_left_out)
+		fprintf(file, "; %" PRIu64 " chunks left out by a limit", f->chunks_left_out);
 	fputc('\n', file);
 }
 
@@ -477,6 +512,7 @@ static void stages_print(FILE *file, const struct status *s)
 			"           %" PRIu64 " chunks damaged, %" PRIu64 " spans refused, %" PRIu64
 			" late, %" PRIu64 " given up\n",
 			s->map.damaged, s->map.refused, s->map.late, s->map.given_up);
+	follows_print(file, &s->follows);
 	if (strcmp(s->store_state, "missing") == 0) {
 		fprintf(file, "store      missing: %s\n", s->error);
 		return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "cli/record_options.h"
@@ -12,6 +13,7 @@ struct up_command_options {
 	struct serve_command_options serve;
 	struct limits keep;
 	struct option_budget budget;
+	const char *detail;
 	const char *user;
 	bool no_capture;
 	struct option_slow slow;
@@ -24,6 +26,9 @@ static const struct option up_option_table[] = {
 	 option_limits},
 	{"budget", 0, "PERCENT", "the share of the CPUs' time that recording may cost", "5%",
 	 AT(budget), option_budget},
+	{"detail", 0, "LEVEL",
+	 "waits,bytes, or waits: cheaper, but requests of services are\nnot followed",
+	 "waits,bytes", AT(detail), option_text},
 	{"slow", 0, "LIST",
 	 "what is slow: 200ms, shop=100ms, 'shop:GET /cart=50ms'\n(default: 1 in 100 of each "
 	 "operation)",
@@ -47,6 +52,8 @@ static int up_check(void *options, const struct operands *operands, struct error
 	if (o->budget.hard)
 		return error_say(e, EINVAL,
 				 "only 'fathom record' pauses to hold its budget: leave out ,hard");
+	if (strcmp(o->detail, "waits") != 0 && strcmp(o->detail, "waits,bytes") != 0)
+		return error_say(e, EINVAL, "--detail is neither waits nor waits,bytes");
 	return 0;
 }
 
@@ -79,6 +86,7 @@ static int up_command_run(const void *fields, const struct operands *operands, s
 	struct up_options options = {.capture = !o->no_capture,
 				     .keep = o->keep,
 				     .budget_ppm = (uint32_t)o->budget.ppm,
+				     .no_bytes = strcmp(o->detail, "waits") == 0,
 				     .user = o->user,
 				     .slow = o->slow.data,
 				     .slow_count = o->slow.count,
@@ -106,13 +114,16 @@ const struct command command_up = {
 	.name = "up",
 	.summary = "record this host, receive spans, keep them, and answer queries",
 	.usage = SERVE_USAGE
-	" [--keep LIMITS] [--budget PERCENT] [--slow LIST] [--user NAME] [--no-capture]",
+	" [--keep LIMITS] [--budget PERCENT] [--detail LEVEL] [--slow LIST] [--user NAME] "
+	"[--no-capture]",
 	.description =
 		"Does in one what 'fathom record' and 'fathom serve' do, and puts the spans of "
 		"programs\n"
 		"with libfathom, and those of which only a context was seen, into the same store, "
 		"each\n"
 		"with its time split. A span is found about two seconds after its end.\n"
+		"Requests of services that nobody instrumented are spans there, too, within half a "
+		"minute.\n"
 		"Three processes do the work: capture, the only one with privileges, records the "
 		"waits\n"
 		"and bytes of the whole host into chunks of a second; map and serve run as another "

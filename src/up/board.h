@@ -71,6 +71,19 @@ struct board_join {
 	atomic_uint_fast64_t posted, kernel_spans, refused;
 };
 
+/* Requests, by the follower in map. */
+struct board_requests {
+	atomic_uint_fast64_t requests; /* stored */
+	atomic_uint_fast64_t open;     /* of these, without their end */
+	atomic_uint_fast64_t passes, cpu_ns;
+	atomic_uint_fast64_t chunks_left_out; /* of which no requests are stored */
+	atomic_uint_fast64_t learned;	      /* sums of what services do */
+	atomic_uint_fast64_t to_ns; /* CLOCK_MONOTONIC: what ended by then is stored; 0: nothing */
+	atomic_bool followed;	    /* they are */
+	/* what was posted; the last two are not shown */
+	atomic_uint_fast64_t spans, kernel_spans, refused;
+};
+
 struct board_serve {
 	struct serve_addresses addresses; /* before PART_RUNNING; ports stay the same */
 	atomic_uint_fast64_t received, rejected, mapped, stored; /* spans */
@@ -98,6 +111,7 @@ struct board {
 	struct board_capture capture;
 	struct board_map map;
 	struct board_join join;
+	struct board_requests requests;
 	struct board_serve serve;
 };
 

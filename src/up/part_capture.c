@@ -175,6 +175,7 @@ int part_capture(struct part_context *c, struct error *e)
 	struct recorder_options options = {.dir = dir,
 					   .host = true,
 					   .no_calls = true,
+					   .no_bytes = c->options->no_bytes,
 					   .budget_ppm = c->options->budget_ppm,
 					   .rotate = {.time_ns = CHUNK_NS},
 					   .keep = c->options->keep};

@@ -15,6 +15,7 @@
 #include "chunk/directory.h"
 #include "map/chunk_map.h"
 #include "map/handover/handover.h"
+#include "up/follower.h"
 #include "up/joiner.h"
 #include "up/part.h"
 #include "up/pins.h"
@@ -38,9 +39,10 @@ struct mapping {
 	struct spans spans;
 	struct post post;
 	struct joiner *joiner;
-	int watch;     /* inotify; -1: there is none */
-	bool watching; /* the directory */
-	u64 end_ns;    /* when it ends at the latest; 0: not asked to */
+	struct follower *follower; /* NULL: requests are not followed */
+	int watch;		   /* inotify; -1: there is none */
+	bool watching;		   /* the directory */
+	u64 end_ns;		   /* when it ends at the latest; 0: not asked to */
 };
 
 /* ---- waiting ---- */
@@ -147,6 +149,11 @@ static int chunk_hand(struct mapping *m, const struct chunk_info *info, struct p
 {
 	int err;
 
+	err = follower_chunk(m->follower, info, partial);
+	if (err) {
+		partial_free(partial);
+		return err;
+	}
 	spans_begin(&m->spans, info);
 	err = handover_take(m->handover, partial, span_take, m);
 	err = err ? err : spans_finish(&m->spans);
@@ -316,11 +323,14 @@ int part_map(struct part_context *c, struct error *e)
 		return error_set(e, ENOMEM, "cannot map");
 	chooser_rules_set(m.spans.chooser, c->options->slow, c->options->slow_count);
 	err = joiner_start(c, m.spans.chooser, socket, &m.joiner);
+	if (!err && !c->options->no_bytes)
+		err = follower_start(c, m.joiner, socket, &m.follower);
 	if (err)
 		return error_set(e, err, "cannot map");
 	progress_open(&m.progress, c->dir);
 	part_runs(c, PART_MAP);
 	err = chunks_follow(&m, e);
+	follower_stop(m.follower);
 	joiner_stop(m.joiner);
 	post_end(&m.post);
 	handover_free(m.handover);

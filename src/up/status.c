@@ -173,6 +173,25 @@ static void join_write(const struct board *board, struct json *j)
 	json_object_end(j);
 }
 
+/* Requests of services, instrumented or not. */
+static void requests_write(const struct board *board, struct json *j)
+{
+	const struct board_requests *r = &board->requests;
+
+	json_object_begin(j, "requests");
+	json_bool(j, "followed", atomic_load(&r->followed));
+	json_u64(j, "stored", atomic_load(&r->requests));
+	json_u64(j, "open", atomic_load(&r->open));
+	json_u64(j, "spans", atomic_load(&r->spans));
+	json_u64(j, "refused", atomic_load(&r->refused));
+	json_u64(j, "chunks_left_out", atomic_load(&r->chunks_left_out));
+	json_u64(j, "behind_ns", age_ns(atomic_load(&r->to_ns)));
+	json_u64(j, "learned", atomic_load(&r->learned));
+	json_u64(j, "passes", atomic_load(&r->passes));
+	json_u64(j, "cpu_ns", atomic_load(&r->cpu_ns));
+	json_object_end(j);
+}
+
 void up_senders_write(const struct board *board, struct json *j)
 {
 	const struct board_serve *serve = &board->serve;
@@ -241,6 +260,7 @@ void up_parts_write(const struct board *board, struct json *j)
 	json_u64(j, "pins_failed", atomic_load(&map->pins_failed));
 	json_object_end(j);
 	join_write(board, j);
+	requests_write(board, j);
 	json_double(j, "spans_per_s", (double)atomic_load(&board->serve.spans_per_s) / 1000);
 }
 

@@ -32,6 +32,7 @@ struct up_options {
 	const char *dir;	    /* made if it is not there */
 	struct serve_options serve; /* `dir` and what the parts meet by are ignored */
 	bool capture;		    /* false: nothing is recorded */
+	bool no_bytes;		    /* waits alone: no byte ranges, so requests are not followed */
 	struct limits keep;	    /* of chunks; 0: none */
 	uint32_t budget_ppm;	    /* of the CPUs' time for recording, in millionths; 0: none */
 	const struct chooser_rule *slow; /* what is slow, as the user says */

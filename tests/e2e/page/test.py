@@ -69,7 +69,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="fathom-page-") as folder:
         os.chmod(folder, 0o755)
         up = subprocess.Popen([fathom, "up", "-o", f"{folder}/kept", "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
-                               "--otlp-grpc", "off", "--zipkin", "off"], stdout=subprocess.PIPE, text=True,
+                               # requests come ten seconds later, while numbers are to stay as they are
+                               "--otlp-grpc", "off", "--zipkin", "off", "--detail", "waits"], stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "FATHOM_PAGE": page})
         try:
             port, said = 0, ""

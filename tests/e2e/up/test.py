@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 
+from loopback import free_ports
 from harness import Tests, check, equal, nothing_is_left_in_the_kernel, programs_loaded, until
 
 FATHOM, PROGRAM, PUBLISHER, SAMPLE = sys.argv[1:5]
@@ -197,6 +198,35 @@ def up_begins_and_records():
     shop = Shop()
     until(up.records, "a chunk is sealed", 60)
     until(up.runs, "all parts run")
+
+
+PLAIN_REQUESTS = 20
+plain_ports = []
+
+
+@tests.add
+def plain_services_are_asked():
+    """What becomes of it is looked at later: a request is decided ten seconds after its end."""
+    plain_ports[:] = free_ports(2)
+    front, back = plain_ports
+    for arguments in ((front, back), (back,)):
+        started.append(subprocess.Popen([sys.executable, os.path.join(HERE, "plain.py"),
+                                         *map(str, arguments)]))
+    connection = []
+
+    def connects():
+        try:
+            connection[:] = [socket.create_connection(("127.0.0.1", front), 5)]
+            socket.create_connection(("127.0.0.1", back), 5).close()
+        except OSError:
+            return False
+        return True
+
+    until(connects, "the services listen")
+    with connection[0]:
+        for number in range(PLAIN_REQUESTS):
+            connection[0].sendall(b"%08d" % number)
+            equal(connection[0].recv(8), b"%08d" % number, "answer")
 
 
 @tests.add
@@ -456,6 +486,39 @@ def only_capture_has_privileges():
         equal(told["NoNewPrivs"].strip(), "1", f"no_new_privs of {name}")
 
 
+def requests_at(port):
+    """Traces that have the server's span of a request at this port."""
+    found = up.get(f"/api/v1/search?attribute=network.local.port={port}&limit=500")[1]["traces"]
+    return [trace["trace_id"] for trace in found]
+
+
+@tests.add
+def requests_of_plain_services_are_traces():
+    front, back = plain_ports
+    until(lambda: len(requests_at(front)) >= PLAIN_REQUESTS, "the requests are stored", 60)
+    traces = requests_at(front)
+    equal(len(traces), PLAIN_REQUESTS, "each one once")
+    whole = 0
+    for trace in traces:
+        spans = up.spans(trace, "?kernel=0")
+        by_id = {span["span_id"]: span for span in spans}
+        kinds = [(span["kind"], span["name"].rpartition(":")[2]) for span in spans]
+        whole += sorted(kinds) == sorted([("client", str(front)), ("server", str(front)),
+                                          ("client", str(back)), ("server", str(back))])
+        for span in spans:
+            equal(sum(split_of(span).values()), span["end_unix_ns"] - span["begin_unix_ns"],
+                  f"sum of {split_of(span)}")
+            if "parent_id" in span:
+                check(span["parent_id"] in by_id, f"its parent is there: {span}")
+                check(attribute(span, "edge.evidence") and attribute(span, "edge.probability") > 0.5,
+                      f"evidence of {span}")
+    check(whole >= 0.9 * PLAIN_REQUESTS, f"{whole} of {PLAIN_REQUESTS} have all spans and no other")
+    told = up.status()["requests"]
+    check(told["followed"] and told["stored"] >= PLAIN_REQUESTS and not told["chunks_left_out"],
+          f"{told}")
+    until(lambda: up.status()["requests"]["learned"] > 0, "what they do is learned", 30)
+
+
 @tests.add
 def status_tells_of_each_process_and_stage():
     until(lambda: up.status()["state"] == "ok", "it is well")
@@ -472,7 +535,7 @@ def status_tells_of_each_process_and_stage():
           [part["pid"] for part in status["processes"]], "pids")
     text = subprocess.run([FATHOM, "status", up.dir], capture_output=True, text=True)
     equal(text.returncode, 0, "fathom status")
-    for word in ("capture", "running", "mapped", "stored", "nobody" if status["user"] == "nobody"
+    for word in ("capture", "running", "mapped", "followed", "stored", "nobody" if status["user"] == "nobody"
                  else status["user"]):
         check(word in text.stdout, f"{word} in {text.stdout}")
 

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "up/decider.h"
+
+/* When a trace was under way, by its exchanges and spans of applications. */
+struct extent {
+	u64 begin_ns; /* of its first exchange */
+	u64 end_ns;
+	bool open; /* an exchange of it has no end yet */
+};
+
+static void exchange_extend(struct extent *e, const struct exchange *x)
+{
+	const u64 begins[] = {x->caller.process ? x->caller.first_ns : UINT64_MAX,
+			      x->server.process ? x->server.first_ns : UINT64_MAX};
+	const u64 ends[] = {x->caller.last_ns, x->server.last_ns};
+
+	for (int i = 0; i < 2; i++) {
+		if (begins[i] < e->begin_ns)
+			e->begin_ns = begins[i];
+		if (begins[i] != UINT64_MAX && begins[i] > e->end_ns)
+			e->end_ns = begins[i];
+		if (ends[i] > e->end_ns)
+			e->end_ns = ends[i];
+	}
+	if (!(x->flags & (EXCHANGE_ONE_WAY | EXCHANGE_STREAM)) && !ends[0] && !ends[1])
+		e->open = true;
+}
+
+static struct extent extent_of(const struct requests *r, const struct request_trace *t)
+{
+	struct extent e = {.begin_ns = UINT64_MAX};
+
+	for (size_t i = t->first; i < t->end; i++) {
+		const struct request_span *s = &r->spans.data[i];
+		u64 end_ns;
+
+		if (s->kind != REQUEST_APP) {
+			exchange_extend(&e, &r->exchanges.data[s->of]);
+			continue;
+		}
+		end_ns = request_bounds_of(r, s).end_ns; /* of an open one the end of the window */
+		if (end_ns > e.end_ns)
+			e.end_ns = end_ns;
+	}
+	return e;
+}
+
+static bool process_is_own(const struct decider_input *in, u32 process)
+{
+	u32 pid = in->r->processes.list.data[process].pid;
+
+	for (int i = 0; i < DECIDER_OWN_MAX; i++)
+		if (process && in->own[i] && in->own[i] == pid)
+			return true;
+	return false;
+}
+
+/* Whether the program that follows requests makes or serves this one: who looks sees no more. */
+static bool is_own(const struct decider_input *in, const struct request_trace *t)
+{
+	const struct exchange *x = &in->r->exchanges.data[t->exchange];
+
+	return process_is_own(in, x->caller.process) || process_is_own(in, x->server.process);
+}
+
+static bool was_decided(const struct decider *d, const struct requests *r,
+			const struct request_trace *t, const struct extent *e)
+{
+	return e->begin_ns < d->undecided_ns || (!e->open && e->end_ns <= d->decided_ns) ||
+	       decider_has(d, request_span_id(r, &r->spans.data[t->first]));
+}
+
+int decider_choose(const struct decider *d, const struct decider_input *in, struct decision *out)
+{
+	u64 to_ns = in->to_ns, ended_ns = to_ns > in->wait_ns ? to_ns - in->wait_ns : 0;
+	int err = 0;
+
+	out->decided_ns = ended_ns > d->decided_ns ? ended_ns : d->decided_ns;
+	out->undecided_ns = ended_ns; /* what begins later cannot be decided */
+	for (size_t i = 0; i < in->r->traces.count && !err; i++) {
+		const struct request_trace *t = &in->r->traces.data[i];
+		const struct extent e = extent_of(in->r, t);
+		bool is_long = to_ns > DECIDER_OPEN_NS && e.begin_ns < to_ns - DECIDER_OPEN_NS;
+
+		if (t->flags & TRACE_OF_STREAM || is_own(in, t) || was_decided(d, in->r, t, &e))
+			continue;
+		if (is_long || (!e.open && e.end_ns <= ended_ns)) {
+			err = vec_push(&out->traces, (u32)i);
+			out->open += e.open || e.end_ns > ended_ns;
+		} else if (e.begin_ns < out->undecided_ns) {
+			out->undecided_ns = e.begin_ns;
+		}
+	}
+	/* what begins later than all that is decided is looked at anew */
+	if (out->undecided_ns < d->undecided_ns)
+		out->undecided_ns = d->undecided_ns;
+	return err;
+}
+
+static int span_remember(struct decider *d, u64 id, u64 end_ns)
+{
+	int err;
+
+	if (decider_has(d, id))
+		return 0;
+	err = map_put(&d->stored, id, PRESENT);
+	return err ? err : vec_push(&d->spans, ((struct decider_span){id, end_ns}));
+}
+
+/* Forgets spans that ended before that time, and the oldest beyond the limit. */
+static void spans_forget(struct decider *d, u64 window_ns)
+{
+	size_t over = d->spans.count > DECIDER_STORED_MAX ? d->spans.count - DECIDER_STORED_MAX : 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->spans.count; i++) {
+		const struct decider_span *s = &d->spans.data[i];
+
+		if (i >= over && s->end_ns >= window_ns)
+			d->spans.data[kept++] = *s;
+		else
+			map_remove(&d->stored, s->id);
+	}
+	d->spans.count = kept;
+}
+
+int decider_done(struct decider *d, const struct decider_input *in, const struct decision *done,
+		 u64 window_ns)
+{
+	const struct requests *r = in->r;
+	int err = 0;
+
+	for (size_t i = 0; i < done->traces.count && !err; i++) {
+		const struct request_trace *t = &r->traces.data[done->traces.data[i]];
+
+		for (size_t n = t->first; n < t->end && !err; n++) {
+			const struct request_span *s = &r->spans.data[n];
+
+			if (s->kind != REQUEST_APP)
+				err = span_remember(d, request_span_id(r, s),
+						    request_bounds_of(r, s).end_ns);
+		}
+	}
+	d->decided_ns = done->decided_ns;
+	d->undecided_ns = done->undecided_ns;
+	spans_forget(d, window_ns);
+	return err;
+}
+
+void decider_free(struct decider *d)
+{
+	map_free(&d->stored);
+	vec_free(&d->spans);
+}

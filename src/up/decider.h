@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which requests of a recording that goes on are decided: each one is stored once, when it has
+ * ended and some time has passed, and not decided again. A window of the recording moves on; what
+ * it has of requests that were decided, or that began before it, is passed over.
+ *
+ * Times are of the monotonic clock. For one thread.
+ */
+#ifndef UP_DECIDER_H
+#define UP_DECIDER_H
+
+#include "base/map.h"
+#include "request/requests.h"
+
+#define DECIDER_WAIT_NS 10000000000ull /* after the end of a request */
+#define DECIDER_OPEN_NS                                                                            \
+	60000000000ull		   /* one that is open for longer is decided without its end       \
+				    */
+#define DECIDER_STORED_MAX 262144u /* spans that are remembered */
+#define DECIDER_OWN_MAX 8
+
+struct decider_span {
+	u64 id, end_ns;
+};
+
+/* Starts with all zero, or with the first two as an earlier one left them. */
+struct decider {
+	u64 decided_ns;	  /* what ended by then is decided */
+	u64 undecided_ns; /* what began before it is decided */
+	struct map stored;
+	VEC(struct decider_span) spans; /* of `stored`, in the order in which they came */
+};
+
+struct decider_input {
+	const struct requests *r; /* of one host */
+	u64 to_ns;		  /* the end of the window */
+	u64 wait_ns;		  /* after the end of a request */
+	u32 own[DECIDER_OWN_MAX]; /* pids; what they call or serve is no request; 0: none */
+};
+
+/* Starts with all zero; `traces` is freed by the caller. */
+struct decision {
+	VEC(u32) traces; /* numbers in requests.traces */
+	u64 decided_ns, undecided_ns;
+	u64 open; /* of these, without their end */
+};
+
+/* Chooses. 0 or -ENOMEM. */
+int decider_choose(const struct decider *d, const struct decider_input *in, struct decision *out);
+
+/*
+ * The decision is stored: it is not decided again. Forgets spans that ended before the window
+ * begins. 0, or -ENOMEM: then some may be stored again.
+ */
+int decider_done(struct decider *d, const struct decider_input *in, const struct decision *done,
+		 u64 window_ns);
+
+/* Whether a span was stored, with another request. */
+static inline bool decider_has(const struct decider *d, u64 span_id)
+{
+	return map_get(&d->stored, span_id);
+}
+
+void decider_free(struct decider *d);
+
+#endif

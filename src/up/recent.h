@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The last chunks of a recording that goes on, as partials in memory: together with the state
+ * before them they are the partial of that time, as long as one follows the other without a gap.
+ * For one thread.
+ */
+#ifndef UP_RECENT_H
+#define UP_RECENT_H
+
+#include "base/bytes.h"
+#include "chunk/checkpoint.h"
+#include "map/partial.h"
+
+#define RECENT_CHUNKS_MAX 75
+#define RECENT_BYTES_MAX ((size_t)48 << 20)
+
+struct recent_chunk {
+	struct chunk_info info;
+	struct bytes bytes; /* of partial_write() */
+};
+
+/* Starts with all zero. */
+struct recent {
+	VEC(struct recent_chunk *) chunks; /* owned; their numbers follow each other */
+	size_t bytes;
+	struct recording_checkpoint state; /* before the first chunk; no data: there is none yet */
+};
+
+/* NULL if memory ran out. The order of the lists of `p` may change. */
+struct recent_chunk *recent_chunk_new(const struct chunk_info *info, struct partial *p);
+void recent_chunk_free(struct recent_chunk *c); /* NULL is allowed */
+
+/*
+ * Adds a chunk, which it then owns, also on failure. If it does not follow the last one, all before
+ * it go. Returns how many went, or -ENOMEM.
+ */
+int recent_add(struct recent *w, struct recent_chunk *chunk);
+
+/* Whether it is so large that its first chunks are to go. */
+bool recent_is_full(const struct recent *w);
+
+/*
+ * Begins with the chunk number `first`, before which the state is, which it then owns. False: that
+ * is no chunk of it, and nothing changed.
+ */
+bool recent_begin(struct recent *w, const struct recording_checkpoint *state, u64 first);
+
+/* The last chunk; NULL: there is none. */
+const struct chunk_info *recent_last(const struct recent *w);
+
+/* Merges all of it, which has a state, into a finished partial. 0, -ENOMEM or -EBADMSG. */
+int recent_partial(const struct recent *w, struct partial **out);
+
+/* Forgets all. */
+void recent_free(struct recent *w);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each request of a recording that goes on is decided once, whatever windows are looked at. */
+#include "up/decider.h"
+
+#include "tests/unit/request/chain.h"
+
+#define SECOND_NS 1000000000ull
+#define HEAD 7 /* records that name threads and sockets */
+#define BEFORE_NS (2 * SECOND_NS)
+
+struct passing {
+	const struct chain *c;
+	struct decider d;
+	struct map seen; /* ids of spans that were decided */
+	size_t spans, requests, open, twice;
+};
+
+/* The records of [from_ns, to_ns), behind those of the head. */
+static struct partial *window_map(const struct chain *c, u64 from_ns, u64 to_ns)
+{
+	struct partial *p = partial_new(&(struct partial_options){.spans = true});
+
+	CHECK(p != NULL);
+	partial_cover(p, 1, to_ns);
+	for (size_t i = 0; i < c->t.records.count; i++) {
+		const union talk_record *r = &c->t.records.data[i];
+
+		if (i < HEAD || (r->head.time_ns >= from_ns && r->head.time_ns < to_ns))
+			apply(p, r);
+	}
+	CHECK_EQ(partial_finish(p), 0);
+	return p;
+}
+
+static void decision_count(struct passing *p, const struct requests *r,
+			   const struct decision *decision)
+{
+	p->requests += decision->traces.count;
+	p->open += decision->open;
+	for (size_t i = 0; i < decision->traces.count; i++) {
+		const struct request_trace *t = &r->traces.data[decision->traces.data[i]];
+
+		for (size_t n = t->first; n < t->end; n++) {
+			u64 id = request_span_id(r, &r->spans.data[n]);
+
+			if (decider_has(&p->d, id))
+				continue;
+			p->spans++;
+			p->twice += map_get(&p->seen, id) != NULL;
+			CHECK_EQ(map_put(&p->seen, id, PRESENT), 0);
+		}
+	}
+}
+
+/* Looks at what was recorded until then, as far back as is needed. */
+static void pass(struct passing *p, u64 to_ns, u64 wait_ns, u32 own)
+{
+	u64 undecided_ns = p->d.undecided_ns;
+	u64 from_ns = undecided_ns > BEFORE_NS ? undecided_ns - BEFORE_NS : 0;
+	struct partial *window = window_map(p->c, from_ns, to_ns);
+	struct request_host host = {.p = window, .name = "host", .boot = 7};
+	struct requests r;
+	struct decider_input in = {.r = &r, .to_ns = to_ns, .wait_ns = wait_ns, .own = {own}};
+	struct decision decision = {0};
+
+	CHECK_EQ(requests_make(&r, &host, 1, REQUEST_PROBABILITY_PPM), 0);
+	CHECK_EQ(decider_choose(&p->d, &in, &decision), 0);
+	decision_count(p, &r, &decision);
+	CHECK_EQ(decider_done(&p->d, &in, &decision, from_ns), 0);
+	vec_free(&decision.traces);
+	requests_free(&r);
+	partial_free(window);
+}
+
+static void passing_free(struct passing *p)
+{
+	decider_free(&p->d);
+	map_free(&p->seen);
+}
+
+/* So many requests, one each second, each with two calls. */
+static void asks(struct chain *c, int count)
+{
+	for (int i = 0; i < count; i++) {
+		chain_ask(c, 2);
+		c->t.now_ns += SECOND_NS;
+	}
+}
+
+/* A request that takes so long, with a call in the middle. */
+static void long_ask(struct chain *c, u64 ns)
+{
+	moves(c, &c->client, false);
+	moves(c, &c->front, true);
+	c->t.now_ns += ns / 2;
+	moves(c, &c->front_out, false);
+	moves(c, &c->back, true);
+	moves(c, &c->back, false);
+	moves(c, &c->front_out, true);
+	c->t.now_ns += ns / 2;
+	moves(c, &c->front, false);
+	moves(c, &c->client, true);
+}
+
+TEST(each_request_is_decided_once)
+{
+	static const u64 periods_s[] = {1, 3, 7, 10, 25};
+
+	for (size_t n = 0; n < sizeof(periods_s) / sizeof(*periods_s); n++) {
+		struct passing p = {0};
+		struct chain c;
+
+		chain_begin(&c);
+		asks(&c, 5);
+		long_ask(&c, 30 * SECOND_NS);
+		asks(&c, 40);
+		p.c = &c;
+		for (u64 to_ns = SECOND_NS; to_ns < c.t.now_ns + 40 * SECOND_NS;
+		     to_ns += periods_s[n] * SECOND_NS)
+			pass(&p, to_ns, DECIDER_WAIT_NS, 0);
+		CHECK_EQ(p.requests, 46);
+		CHECK_EQ(p.spans, 45 * 6 + 4);
+		CHECK_EQ(p.twice, 0);
+		CHECK_EQ(p.open, 0);
+		passing_free(&p);
+		vec_free(&c.t.records);
+	}
+}
+
+/* It is not known that it ended before ten seconds have passed, unless nothing comes any more. */
+TEST(a_request_waits_after_its_end)
+{
+	struct passing p = {0};
+	struct chain c;
+
+	chain_begin(&c);
+	asks(&c, 1);
+	p.c = &c;
+	pass(&p, 9 * SECOND_NS, DECIDER_WAIT_NS, 0);
+	CHECK_EQ(p.requests, 0);
+	pass(&p, 9 * SECOND_NS, 0, 0);
+	CHECK_EQ(p.requests, 1);
+	pass(&p, 30 * SECOND_NS, DECIDER_WAIT_NS, 0);
+	CHECK_EQ(p.requests, 1);
+	passing_free(&p);
+	vec_free(&c.t.records);
+}
+
+/* Another life knows when what was decided, not which spans. */
+TEST(a_restart_decides_nothing_again)
+{
+	struct passing p = {0};
+	struct chain c;
+
+	chain_begin(&c);
+	asks(&c, 40);
+	p.c = &c;
+	for (u64 to_ns = SECOND_NS; to_ns < 60 * SECOND_NS; to_ns += 4 * SECOND_NS) {
+		u64 decided_ns = p.d.decided_ns, undecided_ns = p.d.undecided_ns;
+
+		decider_free(&p.d);
+		p.d = (struct decider){.decided_ns = decided_ns, .undecided_ns = undecided_ns};
+		pass(&p, to_ns, DECIDER_WAIT_NS, 0);
+	}
+	CHECK_EQ(p.requests, 40);
+	CHECK_EQ(p.twice, 0);
+	passing_free(&p);
+	vec_free(&c.t.records);
+}
+
+TEST(a_request_that_is_open_for_long_is_decided_without_its_end)
+{
+	struct passing p = {0};
+	struct chain c;
+
+	chain_begin(&c);
+	chain_ask(&c, 1);
+	moves(&c, &c.client, false);
+	moves(&c, &c.front, true);
+	p.c = &c;
+	for (u64 to_ns = 10 * SECOND_NS; to_ns < 120 * SECOND_NS; to_ns += 10 * SECOND_NS) {
+		pass(&p, to_ns, DECIDER_WAIT_NS, 0);
+		CHECK_EQ(p.requests,
+			 (to_ns > DECIDER_WAIT_NS) + (to_ns > DECIDER_OPEN_NS + SECOND_NS));
+	}
+	CHECK_EQ(p.open, 1);
+	CHECK_EQ(p.twice, 0);
+	passing_free(&p);
+	vec_free(&c.t.records);
+}
+
+/* Neither those that this program makes, nor those that it serves. Others may ask it within theirs.
+ */
+TEST(requests_of_this_program_are_none)
+{
+	static const u32 own[] = {CALLER, FRONT, BACK};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct passing p = {0};
+		struct chain c;
+
+		chain_begin(&c);
+		asks(&c, 3);
+		p.c = &c;
+		pass(&p, 30 * SECOND_NS, DECIDER_WAIT_NS, own[i]);
+		CHECK_EQ(p.requests, own[i] == BACK ? 3 : 0);
+		passing_free(&p);
+		vec_free(&c.t.records);
+	}
+}
+
+TEST_MAIN()

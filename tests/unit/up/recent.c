@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The last chunks behind a state are the partial of their time. */
+#include "up/recent.h"
+
+#include <errno.h>
+
+#include "map/checkpoint/checkpoint.h"
+#include "request/requests.h"
+#include "tests/unit/request/chain.h"
+
+#define CHUNK_NS 100000ull
+
+/* The records of one chunk. */
+static struct partial *chunk_map_of(const struct chain *c, u64 seq)
+{
+	struct partial *p = partial_new(&(struct partial_options){.spans = true});
+	u64 from_ns = seq * CHUNK_NS, to_ns = from_ns + CHUNK_NS;
+
+	CHECK(p != NULL);
+	partial_cover(p, from_ns ? from_ns : 1, to_ns);
+	for (size_t i = 0; i < c->t.records.count; i++) {
+		const union talk_record *r = &c->t.records.data[i];
+
+		if (r->head.time_ns >= from_ns && r->head.time_ns < to_ns)
+			apply(p, r);
+	}
+	return p;
+}
+
+static struct recent_chunk *recent_of(const struct chain *c, u64 seq)
+{
+	const struct chunk_info info = {
+		.seq = seq, .begin_ns = seq * CHUNK_NS, .end_ns = (seq + 1) * CHUNK_NS};
+	struct partial *p = chunk_map_of(c, seq);
+	struct recent_chunk *chunk = recent_chunk_new(&info, p);
+
+	CHECK(chunk != NULL);
+	partial_free(p);
+	return chunk;
+}
+
+/* The state behind the chunk 0. */
+static struct recording_checkpoint state_of(const struct chain *c)
+{
+	struct recording_checkpoint state = {.end_ns = CHUNK_NS};
+	struct partial *p = chunk_map_of(c, 0);
+	struct bytes bytes = {0};
+
+	CHECK_EQ(checkpoint_write(p, &bytes), 0);
+	state.data = bytes.data;
+	state.bytes = bytes.count;
+	partial_free(p);
+	return state;
+}
+
+/* How many requests a finished partial has, and the id of the root of one; frees the partial. */
+static size_t requests_in(struct partial *p, size_t at, u64 *id)
+{
+	struct request_host host = {.p = p, .name = "host", .boot = 7};
+	struct requests r;
+	size_t count;
+
+	CHECK_EQ(requests_make(&r, &host, 1, REQUEST_PROBABILITY_PPM), 0);
+	count = r.traces.count;
+	*id = at < count ? request_span_id(&r, &r.spans.data[r.traces.data[at].first]) : 0;
+	requests_free(&r);
+	partial_free(p);
+	return count;
+}
+
+TEST(chunks_behind_a_state_are_the_whole)
+{
+	struct recent w = {0};
+	struct recording_checkpoint state;
+	struct partial *p;
+	struct chain c;
+	u64 id, again;
+
+	chain_begin(&c);
+	chain_ask(&c, 1);
+	c.t.now_ns = CHUNK_NS + 50000;
+	side_tell(&c, &c.client); /* as each chunk does */
+	side_tell(&c, &c.front);
+	side_tell(&c, &c.front_out);
+	side_tell(&c, &c.back);
+	for (int i = 0; i < 10; i++) /* some lie across the cuts */
+		chain_ask(&c, 2);
+	for (u64 seq = 0; seq < 4; seq++)
+		CHECK_EQ(recent_add(&w, recent_of(&c, seq)), 0);
+	state = state_of(&c);
+	CHECK(!recent_begin(&w, &state, 9));
+	CHECK_EQ(w.chunks.count, 4);
+	CHECK(recent_begin(&w, &state, 1));
+	CHECK_EQ(w.chunks.count, 3);
+	CHECK_EQ(recent_last(&w)->seq, 3);
+	CHECK_EQ(recent_partial(&w, &p), 0);
+	CHECK_EQ(requests_in(p, 9, &id), 10);
+	CHECK_EQ(recent_partial(&w, &p), 0); /* it is as it was */
+	CHECK_EQ(requests_in(p, 9, &again), 10);
+	CHECK(id && id == again);
+	/* ids are those of the whole, though the connections began before the window */
+	p = talk_map(&c.t, 0, c.t.records.count);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(requests_in(p, 10, &again), 11);
+	CHECK(id == again);
+	recent_free(&w);
+	CHECK(recent_last(&w) == NULL);
+	vec_free(&c.t.records);
+}
+
+TEST(a_chunk_that_does_not_follow_begins_anew)
+{
+	struct recent w = {0};
+	struct recording_checkpoint state;
+	struct chain c;
+
+	chain_begin(&c);
+	chain_ask(&c, 1);
+	state = state_of(&c);
+	CHECK_EQ(recent_add(&w, recent_of(&c, 1)), 0);
+	CHECK_EQ(recent_add(&w, recent_of(&c, 2)), 0);
+	CHECK(recent_begin(&w, &state, 1));
+	CHECK_EQ(recent_add(&w, recent_of(&c, 4)), 2);
+	CHECK_EQ(w.chunks.count, 1);
+	CHECK(w.state.data == NULL);
+	recent_free(&w);
+	vec_free(&c.t.records);
+}
+
+TEST(it_is_bounded)
+{
+	struct recent w = {0};
+	struct chain c;
+	u64 seq = 0;
+
+	chain_begin(&c);
+	while (!recent_is_full(&w) && seq < 1000)
+		CHECK_EQ(recent_add(&w, recent_of(&c, seq++)), 0);
+	CHECK_EQ(seq, RECENT_CHUNKS_MAX + 1);
+	recent_free(&w);
+	w.bytes = RECENT_BYTES_MAX + 1;
+	CHECK(recent_is_full(&w));
+	vec_free(&c.t.records);
+}
+
+TEST_MAIN()
