@@ -18,9 +18,12 @@
 #include "up/requests_kept.h"
 #include "up/spans_request.h"
 
-#define PERIOD_NS UINT64_C(10000000000)	 /* of the recording, between two passes */
-#define BEFORE_NS UINT64_C(2000000000)	 /* of the recording, before the first undecided request */
-#define REST_COSTS 9			 /* times the cost of a pass, before the next one */
+#define PERIOD_NS UINT64_C(10000000000) /* of the recording, between two passes */
+#define BEFORE_NS UINT64_C(2000000000)	/* of the recording, before the first undecided request */
+/* Times the cost of a pass, before the next one: a tenth of a CPU. Where room is short, a quarter.
+ */
+#define REST_COSTS 9
+#define REST_COSTS_SHORT 3
 #define LAST_COST_NS UINT64_C(500000000) /* of a pass, with which there is time for a last one */
 #define LOOK_MS 100
 #define POST_SPANS 4096 /* at most about so many are made before they are posted */
@@ -42,8 +45,9 @@ struct follower {
 	struct requests_kept kept;
 	int dir;
 	char boot_id[CHUNK_BOOT_BYTES];
-	u64 again_ns;	  /* when the next pass may be */
-	u64 last_cost_ns; /* of the last pass */
+	u64 passed_ns;		/* when the last pass ended */
+	u64 last_cost_ns;	/* of the last pass, with that of the chunks before it */
+	struct talkers talkers; /* of the thread of the hand-over */
 	/* with the lock: what the thread of the hand-over brings */
 	pthread_mutex_t lock;
 	VEC(struct recent_chunk *) brought;
@@ -72,7 +76,7 @@ int follower_chunk(struct follower *f, const struct chunk_info *info, struct par
 
 	if (!f)
 		return 0;
-	chunk = recent_chunk_new(info, p);
+	chunk = recent_chunk_new(info, p, &f->talkers);
 	if (!chunk)
 		return -ENOMEM;
 	pthread_mutex_lock(&f->lock);
@@ -273,14 +277,15 @@ static void pass(struct follower *f, u64 wait_ns)
 		left_out_count(f, f->recent.chunks.count);
 		recent_free(&f->recent);
 	}
-	cost_ns = f->last_cost_ns = cpu_ns() - begun_ns;
+	cost_ns = cpu_ns() - begun_ns;
 	pthread_mutex_lock(&f->lock);
 	cost_ns += f->brought_cost_ns;
 	f->brought_cost_ns = 0;
 	pthread_mutex_unlock(&f->lock);
 	atomic_fetch_add(&f->board->passes, 1);
 	atomic_fetch_add(&f->board->cpu_ns, cost_ns);
-	f->again_ns = clock_now_ns() + REST_COSTS * cost_ns;
+	f->last_cost_ns = cost_ns;
+	f->passed_ns = clock_now_ns();
 }
 
 /* Begins with the first chunk before which there is a state. False: there is none yet. */
@@ -305,6 +310,36 @@ static bool pass_is_due(struct follower *f, u64 wait_ns, u64 period_ns)
 	return last->end_ns >= since_ns + wait_ns + period_ns;
 }
 
+/* Whether chunks are about to be left out: it looks earlier and rests less then. */
+static bool room_is_short(const struct follower *f)
+{
+	return f->recent.bytes > RECENT_BYTES_MAX / 4 * 3;
+}
+
+static bool has_rested(const struct follower *f, bool is_short)
+{
+	return clock_now_ns() >=
+	       f->passed_ns + (is_short ? REST_COSTS_SHORT : REST_COSTS) * f->last_cost_ns;
+}
+
+/* How long requests wait after their end: where room is short, at most half of what there is. */
+static u64 wait_of(const struct follower *f, bool is_short)
+{
+	const struct chunk_info *last = recent_last(&f->recent);
+	u64 half_ns = last ? (last->end_ns - f->recent.chunks.data[0]->info.begin_ns) / 2 : 0;
+
+	return is_short && half_ns < DECIDER_WAIT_NS ? half_ns : DECIDER_WAIT_NS;
+}
+
+static void look(struct follower *f)
+{
+	bool is_short = room_is_short(f);
+	u64 wait_ns = wait_of(f, is_short);
+
+	if (has_rested(f, is_short) && pass_is_due(f, wait_ns, is_short ? 0 : PERIOD_NS))
+		pass(f, wait_ns);
+}
+
 static void *follower_run(void *arg)
 {
 	struct follower *f = arg;
@@ -313,8 +348,7 @@ static void *follower_run(void *arg)
 	while (!atomic_load(&f->stopping)) {
 		poll(NULL, 0, LOOK_MS);
 		chunks_take(f);
-		if (clock_now_ns() >= f->again_ns && pass_is_due(f, DECIDER_WAIT_NS, PERIOD_NS))
-			pass(f, DECIDER_WAIT_NS);
+		look(f);
 	}
 	chunks_take(f);
 	if (f->last_cost_ns < LAST_COST_NS && pass_is_due(f, 0, 0))
@@ -387,6 +421,7 @@ void follower_stop(struct follower *f)
 		recent_chunk_free(f->brought.data[i]);
 	vec_free(&f->brought);
 	recent_free(&f->recent);
+	talkers_free(&f->talkers);
 	decider_free(&f->decider);
 	learned_free(&f->kept.learned);
 	spans_end(&f->spans);

@@ -6,20 +6,83 @@
 #include <string.h>
 
 #include "map/checkpoint/checkpoint.h"
+#include "map/file/narrow.h"
 #include "map/file/whole.h"
 #include "map/handover/handover.h"
 
-struct recent_chunk *recent_chunk_new(const struct chunk_info *info, struct partial *p)
+/* ---- who talks ---- */
+
+/* Adds the processes of which a thread moved bytes in the chunk. 0 or -ENOMEM. */
+static int talkers_add(struct talkers *t, const struct partial *p, u64 seq)
+{
+	struct map threads = {0};
+	int err = 0;
+
+	for (size_t i = 0; i < p->facts.bytes.segments.count && !err; i++)
+		err = map_put(&threads, p->facts.bytes.segments.data[i].tid, PRESENT);
+	for (size_t i = 0; i < p->lives.count && !err; i++) {
+		const struct life *l = p->lives.data[i];
+
+		if (map_get(&threads, l->tid) || map_get(&threads, l->left_tid))
+			err = map_put(&t->last, l->pid, (void *)(uintptr_t)(seq + 1));
+	}
+	map_free(&threads);
+	return err;
+}
+
+/* Forgets those that moved none for so long that no request of them is open. 0 or -ENOMEM. */
+static int talkers_forget(struct talkers *t, u64 seq)
+{
+	struct talkers kept = {0};
+	struct map_entry entry;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && map_next(&t->last, &at, &entry))
+		if ((uintptr_t)entry.value + RECENT_CHUNKS_MAX > seq)
+			err = map_put(&kept.last, entry.key, entry.value);
+	if (err) {
+		talkers_free(&kept);
+		return err;
+	}
+	talkers_free(t);
+	*t = kept;
+	return 0;
+}
+
+void talkers_free(struct talkers *t)
+{
+	map_free(&t->last);
+}
+
+/* ---- chunks ---- */
+
+/* Gives back what a buffer has beyond its bytes. */
+static void bytes_fit(struct bytes *b)
+{
+	void *data = b->count ? realloc(b->data, b->count) : NULL;
+
+	if (!data)
+		return;
+	b->data = data;
+	b->capacity = b->count;
+}
+
+struct recent_chunk *recent_chunk_new(const struct chunk_info *info, struct partial *p,
+				      struct talkers *talkers)
 {
 	struct recent_chunk *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
 	c->info = *info;
-	if (!partial_write(p, &c->bytes) && !c->bytes.failed)
-		return c;
-	recent_chunk_free(c);
-	return NULL;
+	if (talkers_forget(talkers, info->seq) || talkers_add(talkers, p, info->seq) ||
+	    partial_write_narrow(p, &talkers->last, &c->bytes)) {
+		recent_chunk_free(c);
+		return NULL;
+	}
+	bytes_fit(&c->bytes);
+	return c;
 }
 
 void recent_chunk_free(struct recent_chunk *c)

@@ -11,7 +11,7 @@
 #include "chunk/checkpoint.h"
 #include "map/partial.h"
 
-#define RECENT_CHUNKS_MAX 75
+#define RECENT_CHUNKS_MAX 90 /* more than an open request is waited for */
 #define RECENT_BYTES_MAX ((size_t)48 << 20)
 
 struct recent_chunk {
@@ -26,8 +26,20 @@ struct recent {
 	struct recording_checkpoint state; /* before the first chunk; no data: there is none yet */
 };
 
-/* NULL if memory ran out. The order of the lists of `p` may change. */
-struct recent_chunk *recent_chunk_new(const struct chunk_info *info, struct partial *p);
+/* The processes that moved bytes over connections lately. Starts with all zero. For one thread. */
+struct talkers {
+	struct map last; /* pid -> one more than the number of the chunk in which they did last */
+};
+
+void talkers_free(struct talkers *t);
+
+/*
+ * Of `p` what requests need (map/file/narrow.h), with the kernel spans of processes that moved
+ * bytes in it, or in one of the RECENT_CHUNKS_MAX chunks before it. NULL if memory ran out. The
+ * order of the lists of `p` may change.
+ */
+struct recent_chunk *recent_chunk_new(const struct chunk_info *info, struct partial *p,
+				      struct talkers *talkers);
 void recent_chunk_free(struct recent_chunk *c); /* NULL is allowed */
 
 /*

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "map/checkpoint/checkpoint.h"
+#include "map/file/whole.h"
 #include "request/requests.h"
 #include "tests/unit/request/chain.h"
 
@@ -32,9 +33,11 @@ static struct recent_chunk *recent_of(const struct chain *c, u64 seq)
 	const struct chunk_info info = {
 		.seq = seq, .begin_ns = seq * CHUNK_NS, .end_ns = (seq + 1) * CHUNK_NS};
 	struct partial *p = chunk_map_of(c, seq);
-	struct recent_chunk *chunk = recent_chunk_new(&info, p);
+	struct talkers talkers = {0};
+	struct recent_chunk *chunk = recent_chunk_new(&info, p, &talkers);
 
 	CHECK(chunk != NULL);
+	talkers_free(&talkers);
 	partial_free(p);
 	return chunk;
 }
@@ -125,6 +128,58 @@ TEST(a_chunk_that_does_not_follow_begins_anew)
 	CHECK(w.state.data == NULL);
 	recent_free(&w);
 	vec_free(&c.t.records);
+}
+
+/*
+ * A chunk in which FRONT and another process call, and FRONT moves bytes if it talks: of how many
+ * of the two its kernel spans are.
+ */
+static size_t processes_kept(u64 seq, bool talks, struct talkers *talkers)
+{
+	const struct chunk_info info = {.seq = seq};
+	const struct partial_options options = {.spans = true};
+	struct partial *p = partial_new(&options), *kept;
+	struct recent_chunk *chunk;
+	size_t count;
+
+	CHECK(p != NULL);
+	partial_cover(p, 1, CHUNK_NS);
+	for (u32 tid = FRONT; tid <= FRONT + 1; tid++) {
+		union talk_record r = {
+			.syscall = {.head = {.kind = RECORD_syscall, .tid = tid, .pid = tid},
+				    .duration_ns = 1000}};
+
+		for (r.head.time_ns = 3000; r.head.time_ns <= 9000; r.head.time_ns += 2000)
+			apply(p, &r); /* the first ones settle the thread */
+	}
+	if (talks)
+		apply(p, &(union talk_record){.bytes = {.head = {.kind = RECORD_bytes,
+								 .time_ns = 9500,
+								 .tid = FRONT,
+								 .pid = FRONT},
+							.length = 1,
+							.file = {.kind = FILE_KIND_tcp}}});
+	chunk = recent_chunk_new(&info, p, talkers);
+	CHECK(chunk != NULL);
+	CHECK_EQ(partial_read(&kept, chunk->bytes.data, chunk->bytes.count, &options), 0);
+	CHECK(kspans_count(&p->kspans) >= 2);
+	count = kspans_count(&kept->kspans) * 2 / kspans_count(&p->kspans);
+	recent_chunk_free(chunk);
+	partial_free(kept);
+	partial_free(p);
+	return count;
+}
+
+TEST(kernel_spans_are_those_of_processes_that_moved_bytes_lately)
+{
+	struct talkers talkers = {0};
+
+	CHECK_EQ(processes_kept(1, false, &talkers), 0);
+	CHECK_EQ(processes_kept(2, true, &talkers), 1);
+	CHECK_EQ(processes_kept(3, false, &talkers), 1);
+	CHECK_EQ(processes_kept(2 + RECENT_CHUNKS_MAX, false, &talkers), 1);
+	CHECK_EQ(processes_kept(3 + RECENT_CHUNKS_MAX, false, &talkers), 0);
+	talkers_free(&talkers);
 }
 
 TEST(it_is_bounded)
