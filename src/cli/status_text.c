@@ -51,7 +51,8 @@ struct follows {
 struct counts {
 	uint64_t chunks, bytes, lost, spans, damaged, refused, late, given_up, behind_ns,
 		behind_bytes, programs_missed, kernel_spans, kernel_left_out, raises, raises_ended,
-		raises_refused, raised_pid, unlisted;
+		raises_refused, raised_pid, unlisted, lowered_ns;
+	bool lowered;
 };
 
 struct status {
@@ -75,14 +76,18 @@ struct status {
 struct member {
 	const char *key;
 	void *to;
-	size_t size; /* of a text; 0: a uint64_t; 1: a double */
+	size_t size; /* of a text; 0: a uint64_t; 1: a double; 2: a bool */
 };
 
 static void member_read(struct json_reader *r, const struct member *m)
 {
 	struct json_text text;
 
-	if (m->size > 1) {
+	if (m->size == 2) {
+		*(bool *)m->to = json_boolean_read(r);
+		return;
+	}
+	if (m->size > 2) {
 		json_string_read(r, &text);
 		if (!r->wrong && text.bytes < m->size)
 			((char *)m->to)[json_text_decode(text, m->to)] = '\0';
@@ -160,6 +165,8 @@ static void counts_read(struct json_reader *r, struct status *s, struct counts *
 					 {"raises_ended", &c->raises_ended, 0},
 					 {"raises_refused", &c->raises_refused, 0},
 					 {"raised_pid", &c->raised_pid, 0},
+					 {"lowered_ns", &c->lowered_ns, 0},
+					 {"lowered", &c->lowered, 2},
 					 {"error", s->error, sizeof(s->error)},
 					 {"log_error", s->log_error, sizeof(s->log_error)},
 					 {"state", s->store_state, sizeof(s->store_state)},
@@ -415,6 +422,19 @@ static void follows_print(FILE *file, const struct follows *f)
 	fputc('\n', file);
 }
 
+static void lowered_print(FILE *file, const struct counts *c)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	if (c->lowered_ns)
+		fprintf(file,
+			"           no bytes of connections for %s, to hold the budget%s: requests "
+			"of "
+			"that time are not followed\n",
+			units_format_ns((int64_t)c->lowered_ns, text),
+			c->lowered ? ", and none now" : "");
+}
+
 static void raises_print(FILE *file, const struct counts *c)
 {
 	if (!c->raises && !c->raises_refused)
@@ -499,6 +519,7 @@ static void stages_print(FILE *file, const struct status *s)
 			"           the spans of %" PRIu64
 			" programs with libfathom could not be read: another recorder takes them\n",
 			s->capture.programs_missed);
+	lowered_print(file, &s->capture);
 	raises_print(file, &s->capture);
 	fprintf(file, "mapped     %" PRIu64 " chunks, %" PRIu64 " spans; up to %s ago\n",
 		s->map.chunks, s->map.spans, units_format_ns((int64_t)s->map.behind_ns, one));

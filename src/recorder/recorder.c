@@ -560,6 +560,12 @@ static u64 most(u64 a, u64 b)
  * The larger count of losses is used: capture counts a loss before it is in a chunk, and chunks
  * also have the losses of the writer.
  */
+/* Whether the budget has lowered the level of detail. */
+static bool is_lowered(const struct detail *d)
+{
+	return d->paused || d->most < d->own || (d->bytes && !d->most_bytes);
+}
+
 void recorder_counts(struct recorder *r, struct recorder_counts *out)
 {
 	struct capture_counts c = {0};
@@ -577,6 +583,7 @@ void recorder_counts(struct recorder *r, struct recorder_counts *out)
 	out->hidden_pid = c.hidden_pid;
 	out->not_followed = c.not_followed;
 	out->lights_unread = c.lights_unread;
+	out->lowered = is_lowered(&r->detail);
 	out->begin_ns = r->begin_ns;
 	out->end_ns = r->end_ns;
 }
@@ -587,7 +594,7 @@ int recorder_raise(struct recorder *r, pid_t pid, u64 for_ns, struct error *e)
 	const struct detail_request request = {.calls = true, .scope = scope, .for_ns = for_ns};
 	const struct detail *d = &r->detail;
 
-	if (d->asked || d->paused || d->most < d->own || (d->bytes && !d->most_bytes))
+	if (d->asked || is_lowered(d))
 		return error_say(e, EBUSY, "the level of detail was lowered, or somebody chose it");
 	snprintf(scope, sizeof(scope), "%d", (int)pid);
 	return detail_ask(&r->detail, &request, host_clock_now_ns(), e);

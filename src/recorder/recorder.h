@@ -123,6 +123,7 @@ struct recorder_counts {
 		hidden_pid;    /* of --pid without a thread in the kernel's list: number, one */
 	bool no_kernel_stacks; /* although stacks are asked for */
 	u64 rings_missed;      /* programs whose span rings could not be read */
+	bool lowered;	       /* to hold the budget, less is recorded now than was asked for */
 	u64 begin_ns, end_ns;
 };
 

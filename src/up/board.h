@@ -43,6 +43,9 @@ struct board_capture {
 	atomic_uint_fast64_t raises, raises_refused, raises_ended;
 	atomic_int raised_pid;		 /* of which process they are recorded now; 0: none */
 	atomic_uint_fast64_t begun_next; /* one more than the number of its first chunk */
+	/* how long the bytes of connections were not recorded, to hold the budget */
+	atomic_uint_fast64_t lowered_ns;
+	atomic_bool lowered; /* they are not now */
 };
 
 struct board_map {

@@ -37,7 +37,18 @@ static void signal_catch(void)
 	sigprocmask(SIG_UNBLOCK, &ends, NULL);
 }
 
-static void counts_tell(struct recorder *r, struct board_capture *board)
+/* This part alone writes it. */
+static void lowered_tell(struct board_capture *board, bool lowered, u64 *told_ns)
+{
+	u64 now_ns = clock_now_ns();
+
+	if (atomic_load(&board->lowered) && *told_ns)
+		atomic_fetch_add(&board->lowered_ns, now_ns - *told_ns);
+	atomic_store(&board->lowered, lowered);
+	*told_ns = now_ns;
+}
+
+static void counts_tell(struct recorder *r, struct board_capture *board, u64 *told_ns)
 {
 	struct recorder_counts counts;
 
@@ -49,6 +60,7 @@ static void counts_tell(struct recorder *r, struct board_capture *board)
 	atomic_store(&board->rings_missed, counts.rings_missed);
 	atomic_store(&board->lost,
 		     counts.lost_buffer + counts.lost_recursion + counts.lost_application);
+	lowered_tell(board, counts.lowered, told_ns);
 }
 
 static int host_record(struct part_context *c, struct recorder *r, u64 first, struct error *e)
@@ -57,10 +69,11 @@ static int host_record(struct part_context *c, struct recorder *r, u64 first, st
 	struct raising raising = {.board = c->board,
 				  .budget_ppm = c->options->budget_ppm,
 				  .seen = (u32)(atomic_load(&c->board->map.raise) >> 32)};
+	u64 told_ns = 0;
 	int err = 0;
 
 	atomic_store(&board->raised_pid, 0);
-
+	atomic_store(&board->lowered, false);
 	if (!atomic_load(&board->begun_next)) {
 		atomic_store(&board->begun_ns, clock_now_ns());
 		atomic_store(&board->begun_next, first + 1);
@@ -69,7 +82,7 @@ static int host_record(struct part_context *c, struct recorder *r, u64 first, st
 	part_runs(c, PART_CAPTURE);
 	while (!err && !asked && !recorder_is_asked_to_end(r)) {
 		err = recorder_step(r, e);
-		counts_tell(r, board);
+		counts_tell(r, board, &told_ns);
 		raising_follow(&raising, r);
 		if (!err)
 			recorder_wait(r, ~0ull);
@@ -81,7 +94,7 @@ static int host_record(struct part_context *c, struct recorder *r, u64 first, st
 		return err;
 	}
 	err = recorder_finish(r, e);
-	counts_tell(r, board);
+	counts_tell(r, board, &told_ns);
 	return err;
 }
 

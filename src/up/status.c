@@ -243,6 +243,8 @@ void up_parts_write(const struct board *board, struct json *j)
 	json_u64(j, "raises_ended", atomic_load(&capture->raises_ended));
 	if (atomic_load(&capture->raised_pid))
 		json_s64(j, "raised_pid", atomic_load(&capture->raised_pid));
+	json_bool(j, "lowered", atomic_load(&capture->lowered));
+	json_u64(j, "lowered_ns", atomic_load(&capture->lowered_ns));
 	json_object_end(j);
 	json_object_begin(j, "map");
 	json_u64(j, "chunks", atomic_load(&map->chunks));
