@@ -14,7 +14,7 @@ import { go } from "./lib/address";
 interface Status {
   readonly state: string;
   readonly store: { readonly spans: number; readonly behind_bytes: number; readonly error?: string; readonly lost_files: number };
-  readonly capture?: { readonly lost: number; readonly behind_ns: number };
+  readonly capture?: { readonly lost: number; readonly behind_ns: number; readonly lowered?: boolean };
   readonly map?: { readonly behind_ns: number; readonly damaged: number };
   readonly spans_per_s?: number;
 }
@@ -28,6 +28,7 @@ const trouble = (status: Status): string[] => {
     status.state === "full" ? "the disk is full: no spans are taken" : "",
     status.state.includes("failed") ? `${status.state}: ${status.store.error ?? ""}` : "",
     lost ? `${many(lost, "record")} lost` : "",
+    status.capture?.lowered ? "requests are not followed now, to hold the budget" : "",
     status.store.lost_files ? `${many(status.store.lost_files, "file")} of spans cannot be read` : "",
   ].filter(Boolean);
 };

@@ -93,9 +93,13 @@ const status = (more: Partial<Status>): Status => ({
 
 test("losses are sentences, and nothing is said where there is none", () => {
   assert.deepEqual(lossesOf(status({})), []);
-  const losses = lossesOf(status({ capture: { chunks: 1, bytes: 1, lost: 1203, behind_ns: 0, programs_missed: 0 } }));
-  assert.equal(losses.length, 1);
+  const capture = { chunks: 1, bytes: 1, lost: 1203, behind_ns: 0, programs_missed: 0, lowered: true, lowered_ns: 4e9 };
+  const requests = { followed: true, stored: 9, open: 1, chunks_left_out: 25, behind_ns: 0 };
+  const losses = lossesOf(status({ capture, requests }));
+  assert.equal(losses.length, 3);
   assert.match(losses[0], /^1\u202f203 records /);
+  assert.match(losses[1], /not recorded for 4.*, and are not now/);
+  assert.match(losses[2], /^Requests of 25 seconds /);
 });
 
 test("the CPUs of a process are those between two answers", () => {

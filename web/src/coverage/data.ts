@@ -22,11 +22,12 @@ export interface Status {
     readonly dropped: number; readonly failures: number; readonly unlisted_spans: number; readonly kernel_spans: number; readonly entries_refused: number; readonly error?: string;
   };
   readonly processes?: readonly Process[];
-  readonly capture?: { readonly chunks: number; readonly bytes: number; readonly lost: number; readonly behind_ns: number; readonly programs_missed: number };
+  readonly capture?: { readonly chunks: number; readonly bytes: number; readonly lost: number; readonly behind_ns: number; readonly programs_missed: number; readonly lowered: boolean; readonly lowered_ns: number };
   readonly map?: {
     readonly chunks: number; readonly damaged: number; readonly spans: number; readonly refused: number; readonly late: number; readonly given_up: number;
     readonly forgotten: number; readonly behind_ns: number; readonly kernel_spans: number; readonly kernel_left_out: number; readonly pins: number; readonly pins_failed: number;
   };
+  readonly requests?: { readonly followed: boolean; readonly stored: number; readonly open: number; readonly chunks_left_out: number; readonly behind_ns: number };
   readonly join?: Readonly<Record<string, number>>;
   readonly spans_per_s?: number;
 }
@@ -87,11 +88,13 @@ export const bytes = (n: number): string => {
 };
 
 /** What is not there that could be, each as a sentence that says what it does to answers. */
-export const lossesOf = ({ received, log, store, capture, map }: Status): string[] => {
+export const lossesOf = ({ received, log, store, capture, map, requests }: Status): string[] => {
   const some = (n: number | undefined, text: (n: number) => string): string => (n ? text(n) : "");
   return [
     some(capture?.lost, (n) => `${many(n, "record")} of the kernel or of programs were lost, since a ring was full: that time is unknown in time splits.`),
     some(capture?.programs_missed, (n) => `${many(n, "program")} with libfathom are recorded by another recorder: their spans are not here.`),
+    some(capture?.lowered_ns, (n) => `The bytes of connections were not recorded for ${duration(n)}, to hold the budget${capture?.lowered ? ", and are not now" : ""}: requests of that time are not followed through services that nobody instrumented.`),
+    some(requests?.chunks_left_out, (n) => `Requests of ${many(n, "second")} were not followed through services that nobody instrumented: there were too many.`),
     some(map?.damaged, (n) => `${many(n, "chunk")} could not be read: the time in it is missing.`),
     some(map?.given_up, (n) => `${many(n, "open span")} of this host were given up: too many were open at once.`),
     some(map?.refused, (n) => `${many(n, "span")} of this host were refused.`),
@@ -130,9 +133,10 @@ export const JOINS: readonly Joined[] = [
 ];
 
 /** How far behind the present answers are, and why. */
-export const lagsOf = ({ capture, map, store }: Status): [string, string][] => [
+export const lagsOf = ({ capture, map, requests, store }: Status): [string, string][] => [
   ...(capture ? [["From an event to its chunk", duration(capture.behind_ns)] as [string, string]] : []),
   ...(map ? [["From a chunk to its spans", duration(map.behind_ns)] as [string, string]] : []),
+  ...(requests?.behind_ns ? [["From a request to its trace, where nobody instrumented it", duration(requests.behind_ns)] as [string, string]] : []),
   ["Received, but not stored yet", store.behind_bytes ? bytes(store.behind_bytes) : "nothing"],
 ];
 
