@@ -27,6 +27,7 @@ static const struct limit {
 	{"depth", offsetof(struct receive_limits, depth), 1, OTLP_DEPTH, option_count},
 	{"attributes", offsetof(struct receive_limits, attributes), OTLP_ATTRIBUTES_MIN,
 	 OTLP_ATTRIBUTES_MAX, option_count},
+	{"names", offsetof(struct receive_limits, names), 1, 100000, option_count},
 };
 #define LIMITS (sizeof(limit_table) / sizeof(*limit_table))
 
@@ -56,7 +57,7 @@ static int limit_parse(struct receive_limits *limits, const char *part, size_t b
 	return error_say(
 		e, EINVAL,
 		"is no list of limits: write body=8M,pending=64M,time=10s,connections=100,depth=16,"
-		"attributes=256");
+		"attributes=256,names=1000");
 }
 
 int option_receive_limits(void *field, const char *text, struct error *e)

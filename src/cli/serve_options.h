@@ -70,8 +70,8 @@ int option_receive_limits(void *field, const char *text, struct error *e);
 	{"allow-host", 0, "NAMES", "of this host, which requests may have in Host", NULL,          \
 	 SERVE_OPTION_AT(offset, allow_hosts), option_names},                                      \
 	{"limits", 0, "LIST", "of requests that bring spans: body=16M,pending=128M,\n"             \
-	 "time=30s,connections=512,depth=32,attributes=1024", NULL,                                 \
-	 SERVE_OPTION_AT(offset, limits), option_receive_limits},                                  \
+	 "time=30s,connections=512,depth=32,attributes=1024,\n"                                    \
+	 "names=10000", NULL, SERVE_OPTION_AT(offset, limits), option_receive_limits},             \
 	{"monitors", 0, "FILE", "has rules that are watched, and whom to tell\n"                   \
 	 "(default: DIR/monitors.conf)", NULL, SERVE_OPTION_AT(offset, monitors), option_text},    \
 	{"ui-zipkin", 0, "DIR", "has the built files of Zipkin's page", NULL,                      \

@@ -123,7 +123,8 @@ static int data_open(struct serve *s, const struct serve_options *o, struct erro
 	const struct store_options storing = {.dir = o->dir,
 					      .period_ns = o->store.period_ns,
 					      .keep_ns = o->store.keep_ns,
-					      .keep_bytes = o->store.keep_bytes};
+					      .keep_bytes = o->store.keep_bytes,
+					      .names_per_hour = s->limits.names};
 	int err = log_dir_open(s, o->dir, e);
 
 	err = err ? err : log_open(s->log_dir, &options, &s->log, e);
@@ -268,6 +269,7 @@ static struct receive_limits limits_of(const struct receive_limits *chosen)
 	limit_choose(&limits.connections, chosen->connections);
 	limit_choose(&limits.depth, chosen->depth);
 	limit_choose(&limits.attributes, chosen->attributes);
+	limit_choose(&limits.names, chosen->names);
 	if (limits.body_bytes > BODY_BYTES_MAX)
 		limits.body_bytes = BODY_BYTES_MAX;
 	return limits;

@@ -48,11 +48,13 @@ struct receive_limits {
 	uint64_t depth;		/* of values in values; 32 at most */
 	uint64_t
 		attributes; /* of a span, an event, a link: further ones are counted; 64 at least */
+	uint64_t names;	    /* of services and operations that come into lists in an hour */
 };
 
 #define RECEIVE_LIMITS_INITIAL                                                                     \
 	{                                                                                          \
-		(uint64_t)16 << 20, (uint64_t)128 << 20, 30 * (uint64_t)1000000000, 512, 32, 1024  \
+		(uint64_t)16 << 20, (uint64_t)128 << 20, 30 * (uint64_t)1000000000, 512, 32, 1024, \
+			10000                                                                      \
 	}
 #define RECEIVE_LIMITS_DEFAULT ((struct receive_limits)RECEIVE_LIMITS_INITIAL)
 

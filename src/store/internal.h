@@ -11,6 +11,7 @@
 #include "store/database.h"
 #include "store/file.h"
 #include "store/known.h"
+#include "store/new_names.h"
 #include "store/pairs.h"
 #include "store/span_sums.h"
 #include "store/span_text.h"
@@ -52,9 +53,11 @@ struct store {
 	uint64_t repeats, replaced;
 	/* numbers of those in the table, by service, name and kind */
 	struct bytes_map operations;
-	uint64_t last_operation;   /* the highest number */
-	unsigned int edges;	   /* calls between services in `operations` */
-	struct bytes_map services; /* how many of `operations` each has */
+	struct bytes_map operations_before; /* those of the file before: they are not new */
+	uint64_t last_operation;	    /* the highest number */
+	unsigned int edges;		    /* calls between services in `operations` */
+	struct bytes_map services;	    /* how many of `operations` each has */
+	struct new_names new_names;
 	uint64_t unlisted_spans;
 	struct bytes_map texts; /* numbers of texts that are in the table */
 	size_t texts_bytes;	/* of the keys of `texts` */
@@ -140,6 +143,9 @@ int texts_load(struct store *s, struct error *e);
 
 /* Sets the numbers of the texts of resource and scope of a span, and adds new ones to the table. */
 int texts_add(struct store *s, const struct received_span *span, struct error *e);
+
+/* The file ended: its operations are not new in the next one. */
+void operations_turn(struct store *s);
 
 /* Reads the known operations again. */
 int operations_load(struct store *s, struct error *e);

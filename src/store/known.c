@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "store/store.h"
 
 #define TURN_NS UINT64_C(300000000000)
 #define MARK_MASK KNOWN_MARK_MASK
@@ -78,13 +79,13 @@ static bool known_find(const struct known *k, uint64_t id, uint64_t mask, uint16
 	return place;
 }
 
-/* The number of a service, which is made; 0 if there are too many, or no memory. */
+/* The number of a service, which is made; 0 if there are too many, it is too long, or no memory. */
 static uint16_t service_number(struct known *k, const char *name)
 {
 	uintptr_t number = (uintptr_t)bytes_map_get(&k->services, name, strlen(name));
 	char *copy;
 
-	if (number || k->names.count >= SERVICES_MAX)
+	if (number || k->names.count >= SERVICES_MAX || strlen(name) > STORE_LISTED_NAME_BYTES)
 		return (uint16_t)number;
 	copy = strdup(name);
 	if (!copy || vec_push(&k->names, copy)) {

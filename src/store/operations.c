@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "store/internal.h"
 
 /* The key of an operation: service and name, each with its NUL, and the kind. */
@@ -24,13 +25,28 @@ static int service_count(struct store *s, struct stored_text service)
 }
 
 /* A program with an id in each name must not hide the services that come after it. */
-static bool is_listed(const struct store *s, struct stored_text service)
+static bool has_room(const struct store *s, struct stored_text service)
 {
 	uintptr_t count = (uintptr_t)bytes_map_get(&s->services, service.data, service.bytes);
 
 	if (!count)
 		return s->services.count < STORE_SERVICES_MAX;
 	return count < STORE_SERVICE_OPERATIONS_MAX && s->operations.count < STORE_OPERATIONS_MAX;
+}
+
+/* Whether an operation that the file does not have, and whose key is the text of the store, may be
+ * listed. */
+static bool may_be_listed(struct store *s, struct stored_text service, struct stored_text name)
+{
+	bool is_new_service;
+
+	if (!has_room(s, service) || service.bytes > STORE_LISTED_NAME_BYTES ||
+	    name.bytes > STORE_LISTED_NAME_BYTES)
+		return false;
+	if (bytes_map_get(&s->operations_before, s->text.data, s->text.count))
+		return true;
+	is_new_service = !bytes_map_get(&s->services, service.data, service.bytes);
+	return new_names_take(&s->new_names, is_new_service, clock_now_ns());
 }
 
 static struct stored_text text_of(const char *text)
@@ -60,6 +76,13 @@ static int known_add(void *arg, const struct row *row)
 		return err;
 	}
 	return err ? err : service_count(s, service);
+}
+
+void operations_turn(struct store *s)
+{
+	bytes_map_free(&s->operations_before);
+	s->operations_before = s->operations;
+	s->operations = (struct bytes_map){0};
 }
 
 int operations_load(struct store *s, struct error *e)
@@ -124,7 +147,7 @@ int operation_add(struct store *s, const struct received_span *span, uint64_t *n
 	uint64_t known = operation_find(s, service, name, span->kind);
 	int err = 0;
 
-	if (!known && !s->text.failed && !is_listed(s, service)) {
+	if (!known && !s->text.failed && !may_be_listed(s, service, name)) {
 		__atomic_fetch_add(&s->unlisted_spans, 1, __ATOMIC_RELAXED);
 		if (!bytes_map_get(&s->services, service.data, service.bytes))
 			service = text_of(STORE_OTHER);

@@ -14,6 +14,9 @@ static const struct table fresh_table = {"sums_fresh", types, COLUMNS};
 static const struct table minutes_table = {"sums_minutes", types, COLUMNS};
 static const struct table folded_table = {"sums", types, COLUMNS};
 
+/* Spans whose begins are spread over years have a sum each: these do not wait in memory. */
+#define UNFOLDED_MAX 200000u
+
 /* Steps since 1970 take 31 bits, numbers of operations fewer than 24. */
 static uint64_t key_of(const struct span_sum *sum)
 {
@@ -149,7 +152,7 @@ int span_sums_write(struct span_sums *s, struct database *db, duckdb_connection 
 	struct filler filler = {0};
 	int err;
 
-	s->folding = clock_now_ns() >= s->fold_ns;
+	s->folding = clock_now_ns() >= s->fold_ns || s->unfolded.count > UNFOLDED_MAX;
 	if (!s->fresh.count && !(s->folding && s->unfolded.count))
 		return 0;
 	err = filler_begin(&filler, db, writer, s->folding ? &folded_table : &fresh_table, e);

@@ -115,6 +115,8 @@ int store_open(const struct store_options *options, struct store **out, struct e
 		s->options.spans_max = SPANS_MAX;
 	if (!options->query_ns)
 		s->options.query_ns = QUERY_NS;
+	s->new_names.per_hour = options->names_per_hour ? options->names_per_hour
+							: STORE_NAMES_PER_HOUR;
 	/* the directories above one that is given by its descriptor may be closed to this user */
 	s->dir = *options->dir == '/' ? strdup(options->dir) : realpath(options->dir, NULL);
 	err = s->dir ? database_open(DATABASE_ALL, options->library, &s->db, e)
@@ -148,6 +150,7 @@ void store_close(struct store *s)
 	known_free(&s->known);
 	pairs_forget(&s->pairs);
 	bytes_map_free(&s->operations);
+	bytes_map_free(&s->operations_before);
 	bytes_map_free(&s->services);
 	bytes_map_free(&s->texts);
 	bytes_free(&s->text);
@@ -265,6 +268,7 @@ int store_commit(struct store *s, uint64_t position, struct error *e)
 	s->newer.count = 0;
 	typed_count(s);
 	span_sums_committed(&s->sums);
+	new_names_committed(&s->new_names);
 	known_committed(&s->known);
 	s->begun = false;
 	file_update(files_newest(s), &next);
@@ -289,6 +293,7 @@ void store_abandon(struct store *s)
 	appending_end(&s->appending);
 	s->newer.count = 0;
 	span_sums_abandoned(&s->sums);
+	new_names_abandoned(&s->new_names);
 	known_abandoned(&s->known);
 	pairs_forget(&s->pairs); /* some have what the sums have no more */
 	pending_begin(s);

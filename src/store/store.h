@@ -51,17 +51,22 @@
 #define STORE_SERVICES_MAX 10000u
 #define STORE_SERVICE_OPERATIONS_MAX 2000u
 #define STORE_OPERATIONS_MAX 100000u
+#define STORE_NAMES_PER_HOUR 10000u /* that are new: in no list of this file or the one before */
+#define STORE_LISTED_NAME_BYTES                                                                    \
+	1024u /* of a service or an operation; longer ones are not listed                          \
+	       */
 
 struct store;
 
 struct store_options {
-	const char *dir;     /* of the files; it is there */
-	const char *library; /* DuckDB's; NULL: where it usually is */
-	uint64_t period_ns;  /* a file ends after this time; 0: an hour, which is the most */
-	uint64_t spans_max;  /* a file ends with so many spans; 0: 8 million */
-	uint64_t keep_ns;    /* a file is dropped when it ended before so long; 0: never */
-	uint64_t keep_bytes; /* the oldest files are dropped when all take more; 0: never */
-	uint64_t query_ns;   /* the time of a query; 0: 2 s */
+	const char *dir;	 /* of the files; it is there */
+	const char *library;	 /* DuckDB's; NULL: where it usually is */
+	uint64_t period_ns;	 /* a file ends after this time; 0: an hour, which is the most */
+	uint64_t spans_max;	 /* a file ends with so many spans; 0: 8 million */
+	uint64_t keep_ns;	 /* a file is dropped when it ended before so long; 0: never */
+	uint64_t keep_bytes;	 /* the oldest files are dropped when all take more; 0: never */
+	uint64_t query_ns;	 /* the time of a query; 0: 2 s */
+	uint64_t names_per_hour; /* new names in lists and sums; 0: STORE_NAMES_PER_HOUR */
 };
 
 /*

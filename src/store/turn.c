@@ -142,6 +142,7 @@ static int next_take(struct store *s, struct store_file *f, struct error *e)
 		next_drop(s, f);
 		return error_set(e, err, "cannot begin a file of the store");
 	}
+	operations_turn(s);
 	err = store_file_use(f, &s->db, s->writer, e);
 	return err ? err : files_know(s, e);
 }

@@ -3,6 +3,7 @@
 """fathom serve: hostile clients cost neither memory nor the time of others. hostile.py FATHOM SAMPLE"""
 import gzip
 import http.client
+import os
 import random
 import re
 import signal
@@ -21,6 +22,9 @@ SERVED = 2         # seconds in which others are served meanwhile
 MEMORY_MB = 512
 SENDERS = 16       # that send large requests at once
 LIMIT_SECONDS = 4  # of a request
+NAMES = 1000000 if os.environ.get("FATHOM_TEST_LONG") else 50000
+NAMES_ROOM = 10000  # that are new and come into lists, in an hour
+NAMES_OF_SERVICE = 2000
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 RECEIVERS = ("OTLP", "OTLP over gRPC", "Zipkin", "queries")
 PATHS = {"OTLP": "/v1/traces", "Zipkin": "/api/v2/spans"}
@@ -182,6 +186,47 @@ def check_large(server, checks):
         print(f"# memory: {memory_mb(server):.0f} MB", flush=True)
 
 
+def names_request(service, first, count):
+    """Spans of which each has another name."""
+    now = struct.pack("<Q", time.time_ns())
+    times = b"\x39" + now + b"\x41" + now
+    spans = b"".join(
+        b"\x12\x44\x0a\x10names..." + i + b"\x12\x08" + i + b"\x2a\x14/user/" + b"%014d" % number + times
+        for number in range(first, first + count) for i in (struct.pack(">Q", number + 1),))
+    resource = field(1, field(1, b"service.name") + field(2, field(1, service.encode())))
+    return field(1, field(1, resource) + field(2, spans))
+
+
+def check_names(server, checks, sample):
+    """An id in each name: neither memory nor lists grow, and spans keep their names."""
+    services, step, least = 20, 10000, PATIENCE
+    for first in range(0, NAMES, step):
+        body = names_request(f"names-{first // step % services}", first, step)
+        status = server.post(body)[0]
+        checks.equal(f"names from {first} on are received", status, 200) if status != 200 else None
+        if least > SERVED:
+            least = min(least, served_seconds(server, sample))
+    checks.equal(f"others are served meanwhile (took {least:.2f})", least < SERVED, True)
+    server.wait_stored()
+    listed = server.get("/api/v1/operations", **{"from": "1h"})[1]["operations"]
+    ours = [row for row in listed if row["service"].startswith("names-")]
+    most = min(services * NAMES_OF_SERVICE, NAMES_ROOM, NAMES) + services
+    checks.equal(f"{len(ours)} operations are listed of {NAMES}", len(ours) <= most, True)
+    checks.equal("the others count as one of each service", sum(row["count"] for row in ours), NAMES)
+    status = server.get("/api/v1/status")[1]["store"]
+    left = NAMES - sum(row["operation"] != "other" for row in ours)
+    checks.equal("and are counted in the status", status["unlisted_spans"], left)
+    last = server.trace((b"names..." + struct.pack(">Q", NAMES)).hex())
+    checks.equal("a span keeps its name", [span["name"] for span in last],
+                 [f"/user/{NAMES - 1:014d}"])
+    late = names_request("late", NAMES, 1)
+    checks.equal("a new service is received", server.post(late)[0], 200)
+    server.wait_stored()
+    listed = server.get("/api/v1/operations", service="late", **{"from": "1h"})[1]["operations"]
+    checks.equal("and is listed by its name", [row["operation"] for row in listed],
+                 [f"/user/{NAMES:014d}"])
+
+
 def talk(server, which, data):
     """What the server answers to bytes, until it closes or says nothing for a while."""
     got = b""
@@ -262,6 +307,7 @@ def main():
             checks.equal("SIGTERM ends it beside what is left", server.end(signal.SIGTERM), 0)
             server = Server(fathom, folder)
             check_large(server, checks)
+            check_names(server, checks, sample)
             server.wait_stored()
             most = max(most, memory_mb(server))
             checks.equal(f"memory stays under {MEMORY_MB} MB ({most:.0f})", most < MEMORY_MB, True)
