@@ -171,14 +171,12 @@ static const struct origin *origin_of(struct claims *c, uint16_t connection,
 {
 	struct sender_info who = {.is_local = true};
 	struct origin origin = {.resource = resource};
-	const struct sender_words words = {
-		resource->service, text_of(&resource->attributes, "telemetry.sdk.language")};
 
 	for (size_t i = c->origins.count; i-- > 0;) {
 		if (c->origins.data[i].resource == resource)
 			return &c->origins.data[i];
 	}
-	senders_find(c->senders, connection, &words, &who);
+	senders_find(c->senders, connection, &who);
 	origin_find(c, &who, &origin);
 	return vec_push(&c->origins, origin) ? NULL : &c->origins.data[c->origins.count - 1];
 }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "serve/disk.h"
 #include "serve/entry.h"
+#include "serve/words.h"
 #include "wire/otlp.h"
 #include "wire/zipkin.h"
 
@@ -85,6 +86,9 @@ static int entry_store(struct loader *l, const struct log_entry *entry, struct e
 		atomic_fetch_add(&l->counts->entries_bad, 1);
 		return 0;
 	}
+	if (entry->begin >= l->options.from_position)
+		words_learn(l->options.senders, entry_connection(entry->data, entry->bytes),
+			    &l->batch);
 	err = claims_mark(l->options.claims, entry, &l->batch, &l->pool);
 	if (err)
 		return error_set(e, err, "cannot decode what was received");

@@ -19,7 +19,9 @@ struct loader_options {
 	struct counts *counts;
 	uint64_t min_free_bytes;	/* of the disk; with less, the counts say that it is full */
 	void (*warn)(const char *text); /* tells a new failure, in the loader's thread; or NULL */
+	struct senders *senders;	/* who learn what they call themselves; NULL: nobody does */
 	struct claims *claims;		/* NULL: nobody joins spans with threads */
+	uint64_t from_position;		/* entries before it are of runs with other connections */
 	struct span_watch watches[WATCHES_MAX]; /* ends with one that is all zero */
 };
 

@@ -34,7 +34,7 @@ struct sender {
 struct connection {
 	uint64_t cookie;	/* of its socket; 0: free */
 	struct sender *sender;	/* NULL: it is looked for */
-	struct sender_info had; /* what came before; only its counts */
+	struct sender_info had; /* what came before; only its counts and words */
 };
 
 struct question {
@@ -154,6 +154,37 @@ static void rate_follow(struct sender *sender, uint64_t spans)
 	sender->rate_spans += spans;
 }
 
+static void words_add(struct sender_info *info, const struct sender_words *words)
+{
+	size_t i = 0;
+
+	if (words->language && *words->language)
+		snprintf(info->language, sizeof(info->language), "%s", words->language);
+	if (!words->service)
+		return;
+	while (i < SENDER_SERVICES && *info->services[i] &&
+	       strncmp(info->services[i], words->service, SENDER_SERVICE_BYTES - 1) != 0)
+		i++;
+	if (i == SENDER_SERVICES) {
+		info->services_count = SENDER_SERVICES + 1;
+	} else if (!*info->services[i]) {
+		snprintf(info->services[i], SENDER_SERVICE_BYTES, "%s", words->service);
+		info->services_count = i + 1;
+	}
+}
+
+/* Adds the words of a connection whose sender is found. */
+static void words_move(struct sender_info *to, const struct sender_info *had)
+{
+	const struct sender_words language = {NULL, had->language};
+
+	words_add(to, &language);
+	for (size_t i = 0; i < SENDER_SERVICES && *had->services[i]; i++)
+		words_add(to, &(struct sender_words){had->services[i], NULL});
+	if (had->services_count > SENDER_SERVICES)
+		to->services_count = had->services_count;
+}
+
 /* ---- looking for a sender ---- */
 
 static unsigned int likely_collect(struct senders *s, uint32_t likely[LIKELY_MAX])
@@ -204,6 +235,7 @@ static void answer_take(struct senders *s, const struct question *q, const struc
 	if (!sender)
 		return;
 	counts_add(&sender->info, &c->had);
+	words_move(&sender->info, &c->had);
 	rate_follow(sender, c->had.spans);
 	c->sender = sender;
 }
@@ -319,25 +351,6 @@ void senders_request(struct senders *s, uint16_t connection, const struct sender
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void words_add(struct sender_info *info, const struct sender_words *words)
-{
-	size_t i = 0;
-
-	if (words->language && *words->language)
-		snprintf(info->language, sizeof(info->language), "%s", words->language);
-	if (!words->service)
-		return;
-	while (i < SENDER_SERVICES && *info->services[i] &&
-	       strncmp(info->services[i], words->service, SENDER_SERVICE_BYTES - 1) != 0)
-		i++;
-	if (i == SENDER_SERVICES) {
-		info->services_count = SENDER_SERVICES + 1;
-	} else if (!*info->services[i]) {
-		snprintf(info->services[i], SENDER_SERVICE_BYTES, "%s", words->service);
-		info->services_count = i + 1;
-	}
-}
-
 bool senders_await(struct senders *s, uint16_t connection, uint64_t wait_ns)
 {
 	struct timespec until;
@@ -384,8 +397,20 @@ void senders_hold(struct senders *s, uint16_t connection)
 	pthread_mutex_unlock(&s->lock);
 }
 
-bool senders_find(struct senders *s, uint16_t connection, const struct sender_words *words,
-		  struct sender_info *out)
+void senders_learn(struct senders *s, uint16_t connection, const struct sender_words *words)
+{
+	struct connection *c;
+
+	if (!s || !connection)
+		return;
+	pthread_mutex_lock(&s->lock);
+	c = s->connections[connection];
+	if (c)
+		words_add(c->sender ? &c->sender->info : &c->had, words);
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool senders_find(struct senders *s, uint16_t connection, struct sender_info *out)
 {
 	struct connection *c;
 	bool found;
@@ -395,10 +420,8 @@ bool senders_find(struct senders *s, uint16_t connection, const struct sender_wo
 	pthread_mutex_lock(&s->lock);
 	c = s->connections[connection];
 	found = c && c->sender;
-	if (found) {
-		words_add(&c->sender->info, words);
+	if (found)
 		*out = c->sender->info;
-	}
 	pthread_mutex_unlock(&s->lock);
 	return found;
 }

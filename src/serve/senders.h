@@ -65,9 +65,11 @@ struct sender_words {
 	const char *service, *language;
 };
 
-/* The sender of a connection, to whom these words are added. False: it is not known (yet). */
-bool senders_find(struct senders *s, uint16_t connection, const struct sender_words *words,
-		  struct sender_info *out);
+/* Adds these words to the sender of a connection, also where it is not known yet. */
+void senders_learn(struct senders *s, uint16_t connection, const struct sender_words *words);
+
+/* The sender of a connection. False: it is not known (yet). */
+bool senders_find(struct senders *s, uint16_t connection, struct sender_info *out);
 
 /* Waits until the sender of a connection is known, so long at most. False: it is not. */
 bool senders_await(struct senders *s, uint16_t connection, uint64_t wait_ns);

@@ -42,6 +42,7 @@ struct serve {
 	struct senders *senders;
 	struct monitors *monitors;
 	struct claims *claims;
+	uint64_t from_position; /* entries of this run begin there */
 	struct access *access;
 	struct page *ui, *ui_zipkin, *ui_jaeger; /* pages; NULL: none */
 	struct receive_limits limits;
@@ -230,7 +231,9 @@ static int threads_start(struct serve *s, int fds[ADDRESSES], struct error *e)
 		.counts = &s->counts,
 		.min_free_bytes = s->min_free_bytes,
 		.warn = s->warn,
+		.senders = s->senders,
 		.claims = s->claims,
+		.from_position = s->from_position,
 		.watches = {tally_watch(s->tally), live_watch(s->live)}};
 	struct destination to = {.log = s->log,
 				 .counts = &s->counts,
@@ -301,8 +304,9 @@ static int senders_start(struct serve *s, const struct serve_options *options, s
 {
 	int err = senders_open(options->finder, &s->senders);
 
+	s->from_position = log_status(s->log).end;
 	if (!err && options->claims > 0)
-		err = claims_open(s->senders, options->claims, log_status(s->log).end, &s->claims);
+		err = claims_open(s->senders, options->claims, s->from_position, &s->claims);
 	return err ? error_set(e, err, "cannot start the threads that serve") : 0;
 }
 

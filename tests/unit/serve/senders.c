@@ -42,7 +42,8 @@ static struct sender_info found(struct senders *s, uint16_t number, const char *
 	const struct sender_words words = {service, "c"};
 	struct sender_info info = {0};
 
-	for (int i = 0; i < 1000 && !senders_find(s, number, &words, &info); i++)
+	senders_learn(s, number, &words);
+	for (int i = 0; i < 1000 && !senders_find(s, number, &info); i++)
 		poll(NULL, 0, 10);
 	return info;
 }
@@ -129,8 +130,49 @@ TEST(a_sender_whose_process_is_not_seen_is_told_by_its_address)
 	CHECK(info.is_local);
 	CHECK_STR(info.address, "127.0.0.1");
 	CHECK_EQ(senders_connection(s, -1), 0);
-	CHECK(!senders_find(s, 0, &(struct sender_words){0}, &info));
+	CHECK(!senders_find(s, 0, &info));
 	senders_close(s);
+	pair_close(&pair);
+}
+
+/* Holds the look for a sender until it is told to go on. */
+static bool late_find(void *arg, uint64_t inode, const struct socket_ends *ends,
+		      struct socket_owner *owner)
+{
+	char go_on;
+
+	CHECK_EQ(read(*(int *)arg, &go_on, 1), 1);
+	*owner = (struct socket_owner){.pid = 7, .name = "late"};
+	return true;
+}
+
+TEST(words_that_come_before_the_sender_is_known_are_kept)
+{
+	static const char *const services[] = {"a", "b", "a", "c", "d", "e"};
+	int fds[2];
+	const struct owner_finder late = {late_find, &fds[0]};
+	struct pair pair = pair_make();
+	struct senders *s;
+	struct sender_info info;
+	uint16_t number;
+
+	CHECK_EQ(pipe(fds), 0);
+	CHECK_EQ(senders_open(&late, &s), 0);
+	number = senders_connection(s, pair.server);
+	for (size_t i = 0; i < 6; i++)
+		senders_learn(s, number, &(struct sender_words){services[i], "go"});
+	senders_learn(s, number + 1, &(struct sender_words){"nobody", NULL});
+	CHECK(!senders_find(s, number, &info));
+	CHECK_EQ(write(fds[1], "x", 1), 1);
+	info = found(s, number, NULL);
+	CHECK_EQ(info.pid, 7);
+	for (size_t i = 0; i < SENDER_SERVICES; i++)
+		CHECK_STR(info.services[i], ((const char *const[]){"a", "b", "c", "d"})[i]);
+	CHECK(info.services_count > SENDER_SERVICES);
+	CHECK_STR(info.language, "c"); /* the last one */
+	senders_close(s);
+	close(fds[0]);
+	close(fds[1]);
 	pair_close(&pair);
 }
 
