@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "base/pool.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cli/json_file.h"
 #include "cli/terminal.h"
 
 #define WIDTH_MAX 60 /* of a column on a terminal */
+#define COPY_TOLD_BYTES ((uint64_t)64 << 20)
 
 struct sql_column {
 	const char *name;
@@ -170,6 +172,15 @@ static void warning_print(void *arg, const char *text)
 	fprintf(stderr, "fathom sql: a file is left out: %s\n", text);
 }
 
+static void copies_print(void *arg, uint64_t bytes, const char *where)
+{
+	char size[UNITS_TEXT_BYTES];
+
+	if (bytes >= COPY_TOLD_BYTES)
+		fprintf(stderr, "fathom sql: copies the newest spans, %s, into %s\n",
+			units_format_bytes(bytes, size), where);
+}
+
 struct sql_view *sql_view_open(FILE *file, bool is_json)
 {
 	struct sql_view *v = calloc(1, sizeof(*v));
@@ -184,7 +195,7 @@ struct sql_view *sql_view_open(FILE *file, bool is_json)
 
 struct sql_taker sql_view_taker(struct sql_view *view)
 {
-	return (struct sql_taker){columns_take, row_take, warning_print, view};
+	return (struct sql_taker){columns_take, row_take, warning_print, view, copies_print};
 }
 
 static void cell_print(const struct terminal *t, const struct sql_column *column, const char *text)

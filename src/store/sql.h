@@ -16,6 +16,7 @@
 #define STORE_SQL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -33,12 +34,15 @@ struct sql_taker {
 	/* A file is left out, since it cannot be read. */
 	void (*warn)(void *arg, const char *text);
 	void *arg;
+	/* The newest file is copied into that directory, which may take a while. NULL: not told. */
+	void (*copies)(void *arg, uint64_t bytes, const char *where);
 };
 
 /*
  * Answers a SELECT over the files in the directory. The file that a running fathom writes is copied
- * first, into TMPDIR, since DuckDB locks it against other processes. -ENOENT if there is no file;
- * -ELIBACC if there is no library; -EIO with DuckDB's words.
+ * first, into TMPDIR (/var/tmp, /tmp), since DuckDB locks it against other processes. It is left
+ * out if there is no room for it. -ENOENT if there is no file; -ELIBACC if there is no library;
+ * -EIO with DuckDB's words.
  */
 int store_sql(const char *dir, const char *sql, const struct sql_taker *taker, struct error *e);
 

@@ -10,8 +10,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "store/columns.h"
 #include "store/internal.h"
 
@@ -105,30 +107,70 @@ static int database_copy(const char *from, const char *to)
 	return err;
 }
 
-static int copies_make(struct sql_files *files)
+/* A directory of copies in a parent. */
+static int copies_make_in(struct sql_files *files, const char *parent)
 {
-	const char *parent = getenv("TMPDIR");
+	int err;
 
-	if (files->copies)
-		return 0;
-	if (asprintf(&files->copies, "%s/fathom-sql-XXXXXX", parent && *parent ? parent : "/tmp") <
-	    0)
+	if (asprintf(&files->copies, "%s/fathom-sql-XXXXXX", parent) < 0) {
 		files->copies = NULL;
-	if (!files->copies)
 		return -ENOMEM;
+	}
 	if (mkdtemp(files->copies))
 		return 0;
+	err = -errno;
 	free(files->copies);
 	files->copies = NULL;
-	return -errno;
+	return err;
+}
+
+/* Copies are large, and /tmp is in memory on many hosts. */
+static int copies_make(struct sql_files *files, const char **parent)
+{
+	static const char *const parents[] = {"/var/tmp", "/tmp"};
+	const char *chosen = getenv("TMPDIR");
+	int err = -ENOENT;
+
+	if (chosen && *chosen) {
+		*parent = chosen;
+		return copies_make_in(files, chosen);
+	}
+	for (size_t i = 0; i < 2 && err; i++) {
+		*parent = parents[i];
+		err = copies_make_in(files, parents[i]);
+	}
+	return err;
+}
+
+/* Shared blocks need no room, but nobody knows before. */
+static int copy_begin(struct sql_files *files, const struct store_file *f, struct error *e)
+{
+	uint64_t bytes = store_file_bytes(f);
+	const char *parent = "";
+	struct statvfs disk;
+	char size[UNITS_TEXT_BYTES];
+	int err = files->copies ? 0 : copies_make(files, &parent);
+
+	if (err)
+		return error_set(e, err, "cannot copy a file of the store into %s", parent);
+	if (statvfs(files->copies, &disk) == 0 && disk.f_bavail * disk.f_frsize < bytes)
+		return error_say(e, ENOSPC,
+				 "a copy of the newest spans needs %s, and %s has less room; set "
+				 "TMPDIR to another directory",
+				 units_format_bytes(bytes, size), parent);
+	if (files->taker->copies)
+		files->taker->copies(files->taker->arg, bytes, files->copies);
+	return 0;
 }
 
 /* Attaches a copy, in the schema of this version. */
 static int copy_attach(struct sql_files *files, struct store_file *f, struct error *e)
 {
 	char name[FILE_NAME_BYTES], *path = NULL;
-	int err = copies_make(files);
+	int err = copy_begin(files, f, e);
 
+	if (err)
+		return err;
 	store_file_name(name, f);
 	if (!err && asprintf(&path, "%s/%s.duckdb", files->copies, name) < 0) {
 		path = NULL;
@@ -163,7 +205,7 @@ static void copy_remove(const struct sql_files *files, const struct store_file *
 		store_file_remove(f);
 }
 
-static void files_attach(struct sql_files *files, const struct sql_taker *taker)
+static void files_attach(struct sql_files *files)
 {
 	size_t kept = 0;
 
@@ -179,7 +221,7 @@ static void files_attach(struct sql_files *files, const struct sql_taker *taker)
 		}
 		store_file_detach(f, &files->db, files->connection);
 		if (!end_waits())
-			taker->warn(taker->arg, e.text);
+			files->taker->warn(files->taker->arg, e.text);
 		store_file_free(f);
 	}
 	files->files.count = kept;
@@ -329,13 +371,13 @@ static int views_make(struct sql_files *files, struct error *e)
 #undef P
 #undef PART
 
-static int all_open(struct sql_files *files, const struct sql_taker *taker, struct error *e)
+static int all_open(struct sql_files *files, struct error *e)
 {
 	int err = database_connect(&files->db, &files->connection, e);
 
 	if (err)
 		return err;
-	files_attach(files, taker);
+	files_attach(files);
 	if (!files->files.count)
 		return error_say(e, EIO, "no file of the store can be read");
 	err = sql_run(&files->db, files->connection, "USE memory", NULL, e);
@@ -353,13 +395,13 @@ int sql_files_open(struct sql_files *files, const char *dir, const struct sql_ta
 	sigset_t before;
 	int err;
 
-	*files = (struct sql_files){0};
+	*files = (struct sql_files){.taker = taker};
 	err = files_find(&files->files, dir, e);
 	if (!err && !files->files.count)
 		err = error_say(e, ENOENT, "there are no spans in %s", dir);
 	ends_hold(&before); /* also in the threads of DuckDB, so that this one takes them */
 	err = err ? err : database_open(DATABASE_ALL, NULL, &files->db, e);
-	err = err ? err : all_open(files, taker, e);
+	err = err ? err : all_open(files, e);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
 }

@@ -11,6 +11,7 @@ struct sql_files {
 	duckdb_connection connection;
 	struct store_files files; /* those that are attached */
 	char *copies;		  /* a directory of copies; NULL: there is none */
+	const struct sql_taker *taker;
 };
 
 /* Opens all files that can be read, and makes the views. Close it also on failure. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/sql.h"
 
+#include <sys/socket.h>
+#include <sys/wait.h>
+
 #include "tests/unit/store/spans.h"
 
 struct taken {
@@ -8,6 +11,7 @@ struct taken {
 	size_t bytes;
 	int warnings;
 	int copies; /* in the directory for copies, when the last row came */
+	int copied; /* files */
 };
 
 static int copies_count(void)
@@ -50,10 +54,17 @@ static void warning_take(void *arg, const char *text)
 	((struct taken *)arg)->warnings++;
 }
 
+static void copies_take(void *arg, uint64_t bytes, const char *where)
+{
+	CHECK(bytes > 4096);
+	CHECK(strncmp(where, dir_name, strlen(dir_name)) == 0);
+	((struct taken *)arg)->copied++;
+}
+
 static struct taken ask(const char *sql)
 {
 	struct taken taken = {.bytes = 0};
-	const struct sql_taker taker = {columns_take, row_take, warning_take, &taken};
+	const struct sql_taker taker = {columns_take, row_take, warning_take, &taken, copies_take};
 	struct error e = {0};
 
 	CHECK_EQ(setenv("TMPDIR", dir_name, 1), 0);
@@ -85,6 +96,47 @@ TEST(files_are_read_beside_the_store_that_writes)
 	CHECK_STR(t.text, "n:INTEGER part:VARCHAR 3 duration ");
 	store_options = (struct store_options){.dir = dir_name};
 	drop(s);
+}
+
+/* Another process has the store: it says so, and ends with its socket. */
+static pid_t holder_start(int *out)
+{
+	struct received_span span = make(1, 1, "held");
+	int fds[2];
+	char byte = 0;
+	pid_t pid;
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct store *s = reopen();
+
+		close(fds[1]);
+		append(s, &span, 1);
+		commit(s, 1);
+		_exit(write(fds[0], &byte, 1) != 1 || read(fds[0], &byte, 1) != 0);
+	}
+	close(fds[0]);
+	CHECK_EQ(read(fds[1], &byte, 1), 1);
+	*out = fds[1];
+	return pid;
+}
+
+TEST(a_file_that_another_process_writes_is_copied)
+{
+	struct taken t;
+	int fd, status;
+	pid_t pid;
+
+	store_close(open_empty());
+	pid = holder_start(&fd);
+	t = ask("SELECT count(*) AS n FROM spans");
+	CHECK_STR(t.text, "n:BIGINT 1 ");
+	CHECK_EQ(t.copied, 1);
+	close(fd);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	drop(NULL);
 }
 
 TEST(a_file_that_is_no_store_is_left_out)
