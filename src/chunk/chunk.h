@@ -346,6 +346,7 @@ struct chunk_reader;
 struct recording_keep {
 	uint64_t age_ns; /* 0: no limit */
 	uint64_t bytes;	 /* 0: no limit */
+	bool by_names;	 /* nothing in the chunks is read, so ages are those of the wall clock */
 	/*
 	 * Called before each chunk is deleted, with a reader at its begin, unless it is damaged or
 	 * not a chunk. A result other than 0 keeps the chunk. May be NULL.

@@ -100,7 +100,9 @@ struct now {
 static uint64_t age_of(const struct recording_retainer *r, const struct chunk_name *name,
 		       const struct now *now)
 {
-	int dir = openat(r->hold.dir, name->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int dir = r->keep.by_names ? -1
+				   : openat(r->hold.dir, name->name,
+					    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	uint64_t now_ns = now->unix_ns, end_ns = name->end_unix_ns;
 	struct manifest m = {0};
 

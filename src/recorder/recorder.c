@@ -63,6 +63,7 @@ static int retention_begin(struct recorder *r, struct error *e)
 		.hold = &r->hold,
 		.keep = r->options.keep,
 		.host = r->options.host_name,
+		.helper = r->options.retention_helper ? *r->options.retention_helper : 0,
 		.capabilities = recorder_directory_capabilities(&r->hold, r->owner)};
 
 	return retainer_open(&r->retainer, &o, e);

@@ -28,6 +28,8 @@ struct recorder_options {
 	int (*recover)(void *arg, const char *dir, const struct recording_hold *hold,
 		       struct error *e);
 	void *recover_arg;
+	/* Who deletes old chunks, as in retainer_options; `recover` may set it. NULL or 0: none. */
+	const int *retention_helper;
 	bool settle; /* dir comes from default_dir_begin(): rename it when the recording begins */
 	bool host;
 	const char *host_name; /* what chunks call this host; NULL: its name */

@@ -2,34 +2,32 @@
 #include "recorder/retention.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/host_clock.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "chunk/checkpoint.h"
-#include "chunk/chunk.h"
-#include "map/checkpoint/checkpoint.h"
-#include "map/chunk_map.h"
-#include "recorder/owner.h"
 #include "recorder/privileges.h"
+#include "recorder/retention_round.h"
 
 #define ROUND_NS 1000000000ull
-#define ROOM_S 10	 /* how long somebody waits for room on the disk at most */
+#define ROOM_S 10   /* how long somebody waits for room on the disk at most */
+#define HELPER_S 60 /* how long a round of another process may take */
+#define MAX_ERRNO 4096
 #define BEHIND_CHUNKS 10 /* so many chunks to delete, larger than --keep: print that it is slow */
 
 struct retainer {
 	char dir[4096];
 	const struct recording_hold *hold;
 	u64 capabilities;
-	struct recording_retainer *chunks;
+	int helper; /* a socket to who runs the rounds; < 0: `rounds` does */
+	struct retention *rounds;
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards the fields up to `error` */
 	pthread_cond_t wake, done;
@@ -40,9 +38,6 @@ struct retainer {
 	u64 deleted;	    /* chunks so far */
 	struct error error; /* of the last round */
 
-	struct recording_checkpoint
-		checkpoint; /* used by the thread only: the state of the deleted chunks */
-	bool used;	    /* this round has mapped a chunk, which takes memory */
 	u64 keep_bytes;
 	bool behind_reported;
 
@@ -51,117 +46,60 @@ struct retainer {
 	u64 sealed;	      /* chunks, when the thread was last woken */
 };
 
-/* ---- the checkpoint ---- */
-
-static void checkpoint_forgotten(const char *why)
-{
-	fprintf(stderr,
-		"fathom: %s: names of files and processes seen only in chunks that --keep deleted "
-		"will be missing\n",
-		why);
-}
-
-/* Loads the checkpoint of an earlier recorder. A damaged or too large one is replaced. */
-static int checkpoint_load(struct retainer *r, struct error *e)
-{
-	int err = recording_checkpoint_read(r->dir, r->hold, &r->checkpoint, e);
-
-	if (err == -EBADMSG || err == -EFBIG)
-		checkpoint_forgotten(e->text);
-	else if (err != -ENOENT)
-		return err;
-	error_clear(e);
-	return 0;
-}
-
-/* Discards a checkpoint that cannot be read. Runs on the thread with few privileges. */
-static void checkpoint_check(struct retainer *r)
-{
-	const struct partial_options options = {.state_only = true};
-	struct partial *state = NULL;
-	struct error e = {0};
-	int err = r->checkpoint.data ? checkpoint_read(&state, r->checkpoint.data,
-						       r->checkpoint.bytes, &options)
-				     : 0;
-
-	partial_free(state);
-	if (err != -EBADMSG && err != -EPROTO)
-		return;
-	error_say(&e, err, "the checkpoint of %s %s", r->dir,
-		  err == -EPROTO ? "was written by another version of fathom" : "is damaged");
-	checkpoint_forgotten(e.text);
-	recording_checkpoint_free(&r->checkpoint);
-}
-
-/* Before chunks are deleted: writes the checkpoint, on a full disk into the reserved space. */
-static int checkpoint_store(struct retainer *r, struct error *e)
-{
-	int err = recording_checkpoint_write(r->dir, r->hold, owner_find(), &r->checkpoint, e);
-
-	if (!err) /* at once, in the space of the old checkpoint, before others use it */
-		recording_checkpoint_reserve(r->hold, &r->checkpoint);
-	return err;
-}
-
-/* Before a chunk is deleted: merges the state that later chunks need into the checkpoint. */
-static int chunk_goes(void *arg, struct chunk_reader *reader, struct error *e)
-{
-	struct retainer *r = arg;
-	int err = chunk_absorb(&r->checkpoint, chunk_reader_info(reader), reader, e);
-
-	r->used = true;
-	return err;
-}
-
-/* Writes the checkpoint once for several chunks: the disk may take longer than reading a chunk. */
-static int chunks_go(void *arg, struct error *e)
-{
-	struct retainer *r = arg;
-
-	return r->checkpoint.data ? checkpoint_store(r, e) : 0;
-}
-
 /* ---- the thread ---- */
 
-/* Mapping some chunks, as those of a crash, takes much memory. It is returned after the round. */
-static void memory_give_back(struct retainer *r)
+static void behind_report(struct retainer *r, const struct recording_excess *x)
 {
-	if (r->used)
-		malloc_trim(0);
-	r->used = false;
-}
-
-static void behind_report(struct retainer *r)
-{
-	struct recording_excess x = recording_retainer_excess(r->chunks);
 	char bytes[32];
 
-	if (r->behind_reported || x.chunks < BEHIND_CHUNKS || x.bytes <= r->keep_bytes)
+	if (r->behind_reported || x->chunks < BEHIND_CHUNKS || x->bytes <= r->keep_bytes)
 		return;
 	r->behind_reported = true;
 	fprintf(stderr,
 		"fathom: %s: --keep cannot delete fast enough; %s are still to be deleted\n",
-		r->dir, units_format_bytes(x.bytes, bytes));
+		r->dir, units_format_bytes(x->bytes, bytes));
+}
+
+/* Whoever ran the rounds is gone. From now on chunks are deleted by their names and sizes. */
+static void helper_leave(struct retainer *r)
+{
+	fprintf(stderr, "fathom: the process that deletes old chunks ended: names of files and "
+			"processes seen "
+			"only in chunks that --keep deletes will be missing\n");
+	close(r->helper);
+	r->helper = -1;
+}
+
+/* False: it did not answer. What it says is not trusted. */
+static bool helper_ask(struct retainer *r, struct retention_result *result)
+{
+	if (send(r->helper, "", 1, MSG_NOSIGNAL) != 1 ||
+	    recv(r->helper, result, sizeof(*result), 0) != sizeof(*result))
+		return false;
+	result->text[sizeof(result->text) - 1] = '\0';
+	result->err = result->err < 0 && result->err > -MAX_ERRNO ? result->err : 0;
+	return true;
 }
 
 /* Chunks that existed before the first round do not mean that deleting is too slow. */
 static void round_run(struct retainer *r, bool first)
 {
-	struct error e = {0};
-	int err;
+	struct retention_result result;
 
 	pthread_mutex_lock(&r->lock);
 	r->rounds_begun++;
 	pthread_mutex_unlock(&r->lock);
-	recording_checkpoint_reserve(r->hold, &r->checkpoint);
-	err = recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), host_clock_now_ns(), &e);
-	memory_give_back(r);
-	if (err >= 0 && !first)
-		behind_report(r);
+	if (r->helper >= 0 && !helper_ask(r, &result))
+		helper_leave(r);
+	if (r->helper < 0)
+		retention_round(r->rounds, &result);
+	if (!result.err && !first)
+		behind_report(r, &result.excess);
 	pthread_mutex_lock(&r->lock);
-	r->error = e;
+	r->error = (struct error){.err = -result.err};
+	memcpy(r->error.text, result.text, sizeof(r->error.text));
 	r->rounds_done = r->rounds_begun;
-	r->deleted += recording_retainer_gone(r->chunks); /* whatever failed behind it */
+	r->deleted += result.deleted;
 	pthread_cond_broadcast(&r->done);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -202,13 +140,15 @@ static void *retainer_run(void *arg)
 	 * At normal priority: the thread does nothing while the limits are met, and beyond them
 	 * the disk fills up while it waits for a CPU.
 	 */
-	checkpoint_check(r);
+	if (r->helper < 0)
+		retention_check(r->rounds);
 	do {
 		round_run(r, first);
 		first = false;
 	} while (round_wait(r));
 	round_run(r, false);
-	recording_checkpoint_release(r->hold);
+	if (r->helper < 0)
+		recording_checkpoint_release(r->hold);
 	return NULL;
 }
 
@@ -227,21 +167,27 @@ static int retainer_start(struct retainer *r)
 
 static void retainer_free(struct retainer *r)
 {
-	recording_retainer_close(r->chunks);
-	recording_checkpoint_free(&r->checkpoint);
+	if (r->helper >= 0)
+		close(r->helper);
+	retention_close(r->rounds);
 	free(r);
+}
+
+/* The descriptor of the helper is the caller's. */
+static int helper_take(struct retainer *r, int fd, struct error *e)
+{
+	const struct timeval patience = {.tv_sec = HELPER_S};
+
+	r->helper = dup(fd);
+	if (r->helper < 0)
+		return error_set(e, errno, "cannot apply --keep to %s", r->dir);
+	setsockopt(r->helper, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	return 0;
 }
 
 int retainer_open(struct retainer **retainer, const struct retainer_options *o, struct error *e)
 {
 	struct retainer *r = calloc(1, sizeof(*r));
-	struct recording_keep limits = {.age_ns = o->keep.time_ns,
-					.bytes = o->keep.bytes,
-					.before = chunk_goes,
-					.together = chunks_go,
-					.arg = r,
-					.hold = o->hold,
-					.host = o->host};
 	int err;
 
 	if (!r)
@@ -250,9 +196,9 @@ int retainer_open(struct retainer **retainer, const struct retainer_options *o, 
 	r->hold = o->hold;
 	r->capabilities = o->capabilities;
 	r->keep_bytes = o->keep.bytes;
-	err = recording_retainer_open(&r->chunks, o->dir, &limits, e);
-	if (!err)
-		err = checkpoint_load(r, e);
+	r->helper = -1;
+	err = o->helper > 0 ? helper_take(r, o->helper, e) : 0;
+	err = err ? err : retention_open(&r->rounds, o, r->helper >= 0, e);
 	if (!err && (err = retainer_start(r)))
 		error_set(e, err, "cannot start the thread that deletes old chunks");
 	if (err) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "recorder/owner.h"
 #include "recorder/recorder.h"
 #include "recorder/recover.h"
+#include "recorder/retention.h"
 #include "up/part.h"
 #include "up/raising.h"
 
@@ -133,14 +135,19 @@ static int user_recover(const struct part_context *c, const char *dir,
 	return -err;
 }
 
+/* Who reads chunks in place of root. */
+struct readers {
+	const struct part_context *c;
+	int retention; /* a socket to the process that deletes old chunks; 0: none */
+};
+
 /*
  * Chunks that a crash left belong to the user of map and serve, who may have changed them. So that
  * user reads them, and not root. If this ends the process, the chunks stay, and recording goes on.
  */
-static int chunks_recover(void *arg, const char *dir, const struct recording_hold *hold,
-			  struct error *e)
+static int chunks_recover(const struct part_context *c, const char *dir,
+			  const struct recording_hold *hold, struct error *e)
 {
-	const struct part_context *c = arg;
 	int status;
 	pid_t pid;
 
@@ -162,10 +169,65 @@ static int chunks_recover(void *arg, const char *dir, const struct recording_hol
 		       : 0;
 }
 
+/* In a process of its own, which ends with capture. */
+static int retention_run(const struct part_context *c, const char *dir,
+			 const struct recording_hold *hold, int fd)
+{
+	const struct recording_hold own = {hold->dir, -1};
+	const struct retainer_options options = {
+		.dir = dir, .hold = &own, .keep = c->options->keep};
+	int err = login_take(&c->login);
+
+	if (hold->lock >= 0)
+		close(hold->lock); /* the next capture need not wait for this process */
+	prctl(PR_SET_NAME, "fathom-keep");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return err ? err : retention_serve(&options, fd);
+}
+
+/* What maps chunks before they are deleted is of that user, too. */
+static int retention_begin(struct readers *readers, const char *dir,
+			   const struct recording_hold *hold, struct error *e)
+{
+	int fds[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return error_set(e, errno, "cannot make a socket");
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		int status;
+
+		close(fds[0]);
+		status = -retention_run(readers->c, dir, hold, fds[1]);
+		fflush(NULL);
+		_exit(status);
+	}
+	close(fds[1]);
+	if (pid < 0) {
+		close(fds[0]);
+		return error_set(e, errno, "cannot start the process that deletes old chunks");
+	}
+	readers->retention = fds[0];
+	return 0;
+}
+
+/* Before capture has threads and kernel programs, which a child would have, too. */
+static int readers_begin(void *arg, const char *dir, const struct recording_hold *hold,
+			 struct error *e)
+{
+	struct readers *readers = arg;
+	int err = chunks_recover(readers->c, dir, hold, e);
+
+	return err ? err : retention_begin(readers, dir, hold, e);
+}
+
 /* Others than root write the directory, so its entries are not reached by their paths. */
-static int chunks_open(const struct part_context *c, struct recorder **r,
+static int chunks_open(struct readers *readers, struct recorder **r,
 		       const struct recorder_options *options, u64 *first, struct error *e)
 {
+	const struct part_context *c = readers->c;
 	struct recorder_options o = *options;
 	int fd = recording_make_at(c->dir, CHUNKS_DIR, owner_find(), e), err;
 
@@ -173,8 +235,9 @@ static int chunks_open(const struct part_context *c, struct recorder **r,
 		return fd;
 	o.dir_fd = &fd;
 	if (c->owned && geteuid() == 0) {
-		o.recover = chunks_recover;
-		o.recover_arg = (void *)c;
+		o.recover = readers_begin;
+		o.recover_arg = readers;
+		o.retention_helper = &readers->retention;
 	}
 	*first = number_next(fd);
 	err = recorder_open(r, &o, e);
@@ -192,6 +255,7 @@ int part_capture(struct part_context *c, struct error *e)
 					   .budget_ppm = c->options->budget_ppm,
 					   .rotate = {.time_ns = CHUNK_NS},
 					   .keep = c->options->keep};
+	struct readers readers = {.c = c};
 	struct recorder *recorder = NULL;
 	u64 first = 0;
 	int err;
@@ -202,9 +266,11 @@ int part_capture(struct part_context *c, struct error *e)
 	atomic_store(&c->board->capture.chunks, 0);
 	if (c->owned)
 		owner_set(&c->login.owner);
-	err = chunks_open(c, &recorder, &options, &first, e);
+	err = chunks_open(&readers, &recorder, &options, &first, e);
 	if (!err)
 		err = host_record(c, recorder, first, e);
 	recorder_close(recorder);
+	if (readers.retention)
+		close(readers.retention); /* the process ends */
 	return err;
 }

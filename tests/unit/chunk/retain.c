@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "chunk/checkpoint.h"
+#include "chunk/directory.h"
 #include "make.h"
 #include "tests/unit/check.h"
 
@@ -200,6 +201,30 @@ TEST(old_chunks_go_by_age)
 	CHECK_EQ(retain(dir, &keep, 1005101), 1);
 	CHECK_EQ(gone.last_begin, 1000);
 	CHECK_EQ(retain(dir, &keep, 1009999999), 1);
+}
+
+/* Others may have written what is in a chunk: here not even a manifest is there. */
+TEST(by_names_nothing_in_a_chunk_is_read)
+{
+	const char *dir = make_directory();
+	struct recording_keep keep = {.age_ns = 5000, .by_names = true};
+	struct chunk_names names;
+
+	make_boot(dir, NULL, 1000000, 1000);
+	make_boot(dir, NULL, 1004000, 5000);
+	make_boot(dir, NULL, 1008000, 9000);
+	CHECK_EQ(chunk_names_list(dir, NULL, &names, NULL), 0);
+	for (size_t i = 0; i < names.count; i++) {
+		char path[CHUNK_NAME_BYTES + 20];
+
+		snprintf(path, sizeof(path), "%s/.manifest", names.names[i].name);
+		CHECK_EQ(unlink(make_path(dir, path)), 0);
+	}
+	chunk_names_free(&names);
+	CHECK_EQ(retain_at(dir, &keep, 1005100, 999999999), 0);
+	CHECK_EQ(retain_at(dir, &keep, 1005101, 0), 1);
+	keep = (struct recording_keep){.bytes = 1, .by_names = true};
+	CHECK_EQ(retain_at(dir, &keep, 0, 0), 1);
 }
 
 /* Nobody sets the clock that says how old those of this boot are. */
