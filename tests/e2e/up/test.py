@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import pwd
+import random
 import re
 import shutil
 import signal
@@ -21,14 +22,17 @@ import time
 
 from loopback import free_ports
 from harness import Tests, check, equal, nothing_is_left_in_the_kernel, programs_loaded, until
+from load import Load
 
 FATHOM, PROGRAM, PUBLISHER, SAMPLE = sys.argv[1:5]
 HERE = os.path.dirname(os.path.abspath(__file__))
 SAMPLE_TRACE = "0123456789abcdef1122334455667788"
 PARTS = ("capture", "map", "serve")
 SLEEP_MS = 300
+SEED = int(os.environ.get("FATHOM_TEST_SEED") or time.time_ns() % 10**6)  # of the moments of kills
 
 tests = Tests()
+chosen = random.Random(SEED)
 tool = shutil.which("bpftool") or shutil.which("bpftool", path="/usr/sbin")
 programs_before = programs_loaded(tool) if tool else None
 
@@ -360,6 +364,7 @@ def a_span_of_a_plain_tracer_gets_its_split():
     check(split_of(inner).get("timer", 0) == 0, f"it did not sleep: {split_of(inner)}")
     kernel = [span for span in up.spans(traced.spans[1]["trace"]) if span["name"] == "timer"]
     equal([span["parent_id"] for span in kernel], [outer["span_id"]], "its sleep is its child")
+    equal(attribute(outer, "fathom.kernel.why"), "error", "why its kernel spans are stored")
     for query, which in (("", "stored"), ("?kernel=0", "none"), ("?kernel=all", "all")):
         answer = up.get(f"/api/v1/traces/{traced.spans[1]['trace']}{query}")[1]
         equal(answer["kernel"], which, f"kernel spans, {query}")
@@ -430,7 +435,11 @@ def pins(*arguments):
 @tests.add
 def an_operation_that_gets_slow_is_looked_at_closely():
     traced = Traced("slow", "slowshop")
-    equal({attribute(span, "fathom.kernel.why") for span in traced.joined()}, {"slow"}, "why")
+    spans = traced.joined()
+    # on a busy host not each span has a thread that worked in its time
+    whys = {attribute(span, "fathom.kernel.why") for span in spans
+            if attribute(span, "fathom.join") == "connection"}
+    equal(whys, {"slow"}, f"why, of spans joined by {[attribute(s, 'fathom.join') for s in spans]}")
     until(lambda: up.status()["capture"]["raises"] == 1, "the calls of its process are recorded")
     traced.end()
     until(lambda: up.status()["map"]["pins"] >= 1, "a span that took ten times as long is pinned")
@@ -561,23 +570,84 @@ def a_port_in_use_names_who_has_it():
     check(f"(pid {os.getpid()})" in done.stderr and "--otlp-http off" in done.stderr, done.stderr)
 
 
+def lives(pid):
+    """Whether a thread of it runs: who waits for its parent to hear of its end does not."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+            told = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return "State:\tZ" not in told or "Threads:\t1\n" not in told
+
+
+def part_kill(name, load):
+    """Kills a part under load at a random moment: it alone is started again, and answers go on."""
+    load.for_a_while(chosen.uniform(0, 1.2))
+    before = {other: up.pid(other) for other in PARTS}
+    os.kill(before[name], signal.SIGKILL)
+    until(lambda: up.pid(name) not in (0, before[name]) and up.runs(), f"{name} runs again", 60)
+    for other in PARTS:
+        if other != name:
+            equal(up.pid(other), before[other], f"pid of {other}")
+    chunks = up.status()["capture"]["chunks"]
+    until(lambda: up.status()["capture"]["chunks"] not in (0, chunks), "a chunk is sealed", 60)
+    trace, span_id = shop.request(20)
+    span = span_found(trace, span_id)[0]
+    check(attribute(span, "fathom.time.timer_ns") >= 19_000_000, f"after {name}: {span}")
+    equal(span["service"], "teashop", f"service, after {name}")
+
+
+def up_kill(load):
+    """Kills the supervisor under load, and begins again when its parts are gone."""
+    global up
+    load.for_a_while(chosen.uniform(0, 1.2))
+    pids = [up.pid(name) for name in PARTS]
+    begin = time.monotonic()
+    up.end(signal.SIGKILL)
+    until(lambda: not any(lives(pid) for pid in pids), "the parts are gone", 30)
+    print(f"# its parts were gone after {time.monotonic() - begin:.2f} s")
+    up = Up(up.dir)
+    load.port = up.ports["OTLP over HTTP"]
+    until(up.runs, "all parts run", 60)
+
+
+def stored(load):
+    """How many rows and spans the store has of each trace that was sent."""
+    until(lambda: up.get("/api/v1/status")[1]["store"]["behind_bytes"] == 0, "all is stored", 60)
+    done = subprocess.run(
+        [FATHOM, "sql", "-o", up.dir, "--json", "SELECT trace_id AS trace, count(*) AS stored,"
+         f" count(DISTINCT span_id) AS spans FROM spans WHERE service = '{load.service}'"
+         " AND NOT contains(attributes, '\"fathom.kind\"') GROUP BY ALL"],
+        capture_output=True, text=True, timeout=120)
+    equal(done.returncode, 0, f"fathom sql: {done.stderr}")
+    return {row["trace"]: (row["stored"], row["spans"]) for row in json.loads(done.stdout)["rows"]}
+
+
 @tests.add
-def each_part_that_is_killed_is_started_again_alone():
-    for name in PARTS:
-        before = {other: up.pid(other) for other in PARTS}
-        os.kill(before[name], signal.SIGKILL)
-        until(lambda: up.pid(name) not in (0, before[name]) and up.runs(),
-              f"{name} runs again", 60)
-        for other in PARTS:
-            if other != name:
-                equal(up.pid(other), before[other], f"pid of {other}")
-        chunks = up.status()["capture"]["chunks"]
-        until(lambda: up.status()["capture"]["chunks"] not in (0, chunks), "a chunk is sealed", 60)
-        trace, span_id = shop.request(20)
-        span = span_found(trace, span_id)[0]
-        check(attribute(span, "fathom.time.timer_ns") >= 19_000_000, f"after {name}: {span}")
-        equal(span["service"], "teashop", f"service, after {name}")
-    equal([up.part(name)["starts"] for name in PARTS], [2, 2, 2], "starts")
+def what_is_killed_at_random_moments_under_load_loses_nothing():
+    print(f"# seed {SEED}")
+    load = Load(up.ports["OTLP over HTTP"])
+    try:
+        for _ in range(50 if os.environ.get("FATHOM_TEST_LONG") else 1):
+            for name in chosen.sample(PARTS, len(PARTS)):
+                part_kill(name, load)
+            equal([up.part(name)["starts"] for name in PARTS], [2, 2, 2], "starts")
+            up_kill(load)
+        load.for_a_while(0.2)
+    finally:
+        load.end()
+    print(f"# {len(load.acknowledged)} requests were acknowledged")
+    rows = stored(load)
+    whole = (load.spans, load.spans)
+    wrong = {trace: rows.get(f"{trace:032x}") for trace in load.acknowledged
+             if rows.get(f"{trace:032x}") != whole}
+    equal(wrong, {}, "what was acknowledged is stored once")
+    sent = {f"{trace:032x}" for trace in load.acknowledged | load.open}
+    equal(set(rows) - sent, set(), "nothing else is stored")
+    status = up.get("/api/v1/status")[1]
+    equal([status["log"]["lost_bytes"], status["log"]["entries_bad"],
+           status["store"]["lost_files"], status["store"]["entries_refused"]], [0, 0, 0, 0], "losses")
+    equal(up.status()["map"]["damaged"], 0, "damaged chunks")
 
 
 @tests.add
@@ -615,16 +685,6 @@ def a_map_that_is_started_again_knows_programs_of_deleted_chunks():
 
 
 sealed_last = []  # trace and span, of chunks that were not mapped
-
-
-def lives(pid):
-    """Whether a thread of it runs: who waits for its parent to hear of its end does not."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-            told = file.read()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return "State:\tZ" not in told or "Threads:\t1\n" not in told
 
 
 @tests.add
@@ -691,7 +751,7 @@ NO_LIBRARY = "/nowhere/libduckdb.so"
 @tests.add
 def without_a_library_of_the_store_the_host_is_recorded_and_mapped():
     global up
-    up = Up(os.path.join(folder, "bare"), library=NO_LIBRARY)
+    up = Up(os.path.join(folder, "bare"), "--keep", "3s", library=NO_LIBRARY)
     until(lambda: "recorded into" in up.process.stdout.readline(), "it says what it does", 60)
     until(lambda: up.status()["map"]["chunks"] > 1, "chunks are mapped", 60)
     status = up.status()
@@ -702,6 +762,30 @@ def without_a_library_of_the_store_the_host_is_recorded_and_mapped():
     check(NO_LIBRARY in lines[0] and "without it" in lines[0], lines[0])
     text = subprocess.run([FATHOM, "status", up.dir], capture_output=True, text=True).stdout
     check("store      missing: " in text and NO_LIBRARY in text, text)
+
+
+def chunks():
+    """Names of the sealed chunks."""
+    return {name for name in os.listdir(os.path.join(up.dir, "chunks")) if re.match(r"\d", name)}
+
+
+@tests.add
+def what_deletes_chunks_has_no_privilege_and_is_not_needed():
+    with open(f"/proc/{up.pid('capture')}/task/{up.pid('capture')}/children", encoding="ascii") as file:
+        helpers = file.read().split()
+    equal(len(helpers), 1, f"children of capture: {helpers}")
+    with open(f"/proc/{helpers[0]}/status", encoding="ascii") as file:
+        told = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+    equal(told["Name"], "fathom-keep", "its name")
+    equal(told["Uid"].split(), [str(pwd.getpwnam(up.status()["user"]).pw_uid)] * 4, "its user")
+    equal(int(told["CapEff"], 16) | int(told["CapPrm"], 16), 0, "its capabilities")
+    until(lambda: os.path.exists(os.path.join(up.dir, "chunks", "checkpoint")),
+          "it deletes a chunk, and keeps its state", 60)
+    os.kill(int(helpers[0]), signal.SIGKILL)
+    before = chunks()
+    until(lambda: not before & chunks(), "chunks are deleted all the same", 60)
+    check(chunks(), "new ones are there")
+    check("names of files and processes seen only in chunks" in up.said(), up.said())
     equal(up.end(), 0, "status")
 
 

@@ -19,8 +19,9 @@ spans = []
 class Span:
     """A span of the block; its id is of its parent's trace, or of a new one."""
 
-    def __init__(self, name, parent=None, **attributes):
+    def __init__(self, name, parent=None, failed=False, **attributes):
         self.name, self.parent, self.attributes = name, parent, attributes
+        self.status = 2 if failed else 0
         self.trace = parent.trace if parent else secrets.token_hex(16)
         self.id = secrets.token_hex(8)
 
@@ -41,6 +42,7 @@ class Span:
     def told(self):
         return {"traceId": self.trace, "spanId": self.id, "name": self.name, "kind": 2,
                 "parentSpanId": self.parent.id if self.parent else "",
+                "status": {"code": self.status},
                 "startTimeUnixNano": str(self.begin_ns), "endTimeUnixNano": str(self.end_ns),
                 "attributes": [{"key": key.replace("_", "."), "value": {"intValue": str(value)}}
                                for key, value in self.attributes.items()]}
@@ -53,7 +55,7 @@ def compute(seconds):
 
 
 def nested():
-    with Span("outer") as outer:
+    with Span("outer", failed=True) as outer:
         time.sleep(0.1)
         with Span("inner", outer):
             compute(0.06)
