@@ -10,6 +10,7 @@ import { followLinks, place } from "./lib/address";
 import { Empty } from "./lib/states";
 import { Live } from "./live/view";
 import { ServiceMap } from "./map/view";
+import { Monitors } from "./monitors/view";
 import { Operation } from "./operation/view";
 import { Overview } from "./overview/view";
 import { Search } from "./search/view";
@@ -33,6 +34,7 @@ const viewOf = (path: readonly string[]): View => {
   if (first === "map") return { title: "Map", shown: <ServiceMap /> };
   if (first === "lanes") return { title: "Threads", shown: <Lanes /> };
   if (first === "coverage") return { title: "Coverage", shown: <Coverage /> };
+  if (first === "monitors") return { title: "Monitors", shown: <Monitors /> };
   if (first === "live") return { title: "Live", shown: <Live /> };
   return {
     title: "Not found",

@@ -9,6 +9,8 @@ import { count, duration, many } from "./lib/format";
 import { type Key, shownKeys, useKeys } from "./lib/keys";
 import { isDark, toggleTheme } from "./lib/theme";
 import { go } from "./lib/address";
+import { red, type Red } from "./monitors/data";
+import { RedLink } from "./monitors/sign";
 
 /** What the head says of the server; the view of coverage says the rest. */
 interface Status {
@@ -17,9 +19,10 @@ interface Status {
   readonly capture?: { readonly lost: number; readonly behind_ns: number; readonly lowered?: boolean };
   readonly map?: { readonly behind_ns: number; readonly damaged: number };
   readonly spans_per_s?: number;
+  readonly monitors?: { readonly red: readonly Red[] };
 }
 
-const VIEWS: readonly [string, string][] = [["", "Overview"], ["search", "Search"], ["map", "Map"], ["lanes", "Threads"], ["live", "Live"], ["compare", "Compare"], ["coverage", "Coverage"]];
+const VIEWS: readonly [string, string][] = [["", "Overview"], ["search", "Search"], ["map", "Map"], ["lanes", "Threads"], ["live", "Live"], ["monitors", "Monitors"], ["compare", "Compare"], ["coverage", "Coverage"]];
 
 const trouble = (status: Status): string[] => {
   const lost = status.capture?.lost ?? 0;
@@ -35,6 +38,9 @@ const trouble = (status: Status): string[] => {
 
 const Health = () => {
   const answer = useAnswer((abort) => ask<Status>("/api/v1/status", abort), "status", 5000);
+  useEffect(() => {
+    red.value = answer.value?.monitors?.red ?? [];
+  }, [answer.value]);
   if (!answer.value) return <span class="health">{answer.error ? "no answer" : ""}</span>;
   const notes = answer.error ? ["the server does not answer"] : trouble(answer.value);
   const { spans_per_s: perSecond, store } = answer.value;
@@ -97,6 +103,7 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
             <a key={word} href={`/${word}`} aria-current={word === here ? "page" : undefined}>{name}</a>
           ))}
         </nav>
+        <RedLink />
         <Health />
         <button class="quiet" onClick={() => { help.value = true; }} aria-label="Keys" title="Keys (?)">?</button>
         <button class="quiet" onClick={toggleTheme}>{isDark.value ? "Light" : "Dark"}</button>

@@ -3,6 +3,7 @@
 // The test that runs it acts when it reads a line that begins with "!", and answers with a line.
 import { createInterface } from "node:readline";
 import { accessibility, Checks, openBrowser, textOf } from "./browser.mjs";
+import { monitors } from "./monitors.mjs";
 
 const [packages, base] = process.argv.slice(2);
 const checks = new Checks();
@@ -188,6 +189,7 @@ try {
   await chain();
   await lanes();
   await map();
+  await monitors({ packages, page, checks, trouble });
   await large(traces.large);
   await live();
   checks.equal("no error in the console, no request that fails, none to another host", trouble.filter((text) => !text.includes("404")), []);

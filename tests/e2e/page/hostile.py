@@ -89,10 +89,13 @@ class Site:
     def __init__(self, fathom, folder):
         self.fathom, self.folder, self.options = fathom, folder, []
         self.server = self.guarded = None
+        self.rules = f"{folder}.monitors"
+        with open(self.rules, "w", encoding="utf-8") as file:
+            file.write("[command broken]\nrun = /bin/false\n")
         self.start()
 
     def start(self):
-        self.server = Server(self.fathom, self.folder, *self.options)
+        self.server = Server(self.fathom, self.folder, "--monitors", self.rules, *self.options)
         self.options = ["--http", f"127.0.0.1:{self.server.ports['queries']}"]
         return "started"
 

@@ -7,6 +7,7 @@ import { count, duration, many, percent, rate, short } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { RangePicker, rangeOf } from "../lib/range";
 import { Empty, Shown } from "../lib/states";
+import { RedList } from "../monitors/sign";
 import { Legend, SplitBar } from "../parts/bar";
 import { splitTotal } from "../parts/list";
 import { Sparkline } from "../parts/sparkline";
@@ -127,6 +128,7 @@ export const Overview = () => {
         <input type="search" placeholder="Name or service" aria-label="Name or service" value={filter}
           onInput={(event) => setQuery({ name: event.currentTarget.value })} />
       </div>
+      <RedList />
       <Shown answer={answer} what="Asking for all operations">
         {(data) => data.rows.length ? <Table data={data} filter={filter} /> : <Nothing text={range.text} />}
       </Shown>
