@@ -249,7 +249,8 @@ int monitor_suggest(struct store *store, const struct monitor_rule *rule, bool t
 	double values[SUGGESTION_DAYS];
 	int err;
 
-	*out = (struct suggestion){.to_ns = now_ns - now_ns % step_ns};
+	/* the window of now is one, too, though it is not over */
+	*out = (struct suggestion){.to_ns = now_ns - now_ns % step_ns + step_ns};
 	err = week_look(&l, out, days, e);
 	for (int i = SUGGESTION_DAYS - 1; i >= 0 && !err; i--) {
 		if (!days[i].count || days[i].count < rule->min_count)
