@@ -303,17 +303,21 @@ static void own_walk(struct path_walk *w, struct walked *s, uint64_t from_ns, ui
 
 /*
  * Whether a span waited for a child that ends after the time at which it went on: a server ends
- * a little after its client has the answer. Others ran beside it.
+ * a little after its client has the answer, and so do children of that server. Others ran beside
+ * it.
  */
-static bool is_waited_for(const struct path_walk *w, uint32_t at, uint32_t child, bool is_last)
+static bool is_waited_for(const struct path_walk *w, uint32_t at, const struct span_time *child,
+			  bool is_last)
 {
-	const struct received_span *span = &w->g->batch.data[at], *below = &w->g->batch.data[child];
+	const struct received_span *span = &w->g->batch.data[at];
+	const struct received_span *below = &w->g->batch.data[child->at];
 	int64_t tid = gather_thread(span);
 
 	if (tid > 0 && tid == gather_thread(below) && gather_same_process(span, below))
 		return true;
 	return is_last && (span->kind == RECEIVED_CLIENT || below->kind == RECEIVED_SERVER ||
-			   strcmp(span->resource->service, below->resource->service) != 0);
+			   strcmp(span->resource->service, below->resource->service) != 0 ||
+			   child->end_ns <= span->begin_ns + received_duration_ns(span));
 }
 
 static void children_collect(struct path_walk *w, uint32_t at, time_list *out)
@@ -339,7 +343,7 @@ static void children_walk(struct path_walk *w, struct walked *s, uint64_t from_n
 
 		if (begin_ns >= end_ns || w->is_open[child->at] ||
 		    (child->end_ns > until_ns &&
-		     !is_waited_for(w, s->at, child->at, until_ns == to_ns)))
+		     !is_waited_for(w, s->at, child, until_ns == to_ns)))
 			continue;
 		own_walk(w, s, end_ns, until_ns);
 		span_walk(w, child->at, begin_ns, end_ns);

@@ -6,7 +6,7 @@ import { type ApiSpan, type ApiStep, makeTrace, nameOf, type Trace, wakerText } 
 import { at, lanesOf, wakesOf } from "../src/trace/lanes";
 import { ownSplit } from "../src/trace/own";
 import { PARTS } from "../src/parts/list";
-import { pathKnownBy, pathRows, pathSentence, stepText } from "../src/trace/path";
+import { pathKnownBy, pathRows, pathSentence, stepsText, stepText } from "../src/trace/path";
 import { makeRows, reveal, rowsOf, type Shape } from "../src/trace/rows";
 
 const BEGIN = 1790000000000000000n;
@@ -64,7 +64,8 @@ test("the critical path is the server's: its rows, and what has the most of it",
       step(1, 0, 10, {}), step(2, 10, 11, { state: "unknown" }), step(2, 11, 12, { state: "running", part: "user" }), step(1, 12, 200, {}),
       step(1, 200, 900, { state: "waiting", part: "lock", place: "futex on /x", waker: "db/7", wait_id: "0000000000000003" }), step(1, 900, 1000, {})] },
   });
-  assert.deepEqual(pathRows(t).map((row) => [row.steps.length, row.ns]), [[1, 10], [2, 2], [1, 188], [1, 700], [1, 100]]);
+  assert.deepEqual(pathRows(t).map((row) => [row.steps.length, row.ns, row.isOfOne]), [[1, 10, true], [2, 2, true], [1, 188, true], [1, 700, true], [1, 100, true]]);
+  assert.equal(stepsText(t, t.path.steps.slice(1, 3)), "what nothing tells 1 ns, user code 1 ns, in 2 pieces");
   assert.equal(t.path.steps[4].wait, 2);
   assert.match(stepText(t, t.path.steps[4]), /^waited: lock, in futex on \/x; db 7 ended it$/);
   assert.match(pathSentence(t), /^9\d % of the critical path is lock in span 1 of shop, in futex on \/x, until db 7 ended it: /);

@@ -72,20 +72,22 @@ TEST(the_path_leads_through_the_child_that_ended_last)
 
 TEST(a_server_may_end_after_its_client_but_what_runs_beside_a_span_is_not_waited_for)
 {
-	struct received_span spans[] = {span_between(1, 0, "request", 1000, 1100),
-					span_between(2, 1, "serve", 1020, 1105),
-					span_between(3, 1, "log it", 1010, 1300)};
+	struct received_span spans[] = {
+		span_between(1, 0, "request", 1000, 1100), span_between(2, 1, "serve", 1020, 1105),
+		span_between(3, 1, "log it", 1010, 1300), span_between(4, 2, "send", 1090, 1104)};
 	struct gathered g;
 	struct stored_path path = {0};
 
 	spans[1].resource = &other;
 	spans[1].kind = RECEIVED_SERVER;
-	g = gathered_make(spans, 3);
+	spans[3].resource = &other;
+	g = gathered_make(spans, 4);
 	CHECK_EQ(stored_path_find(&g, 0, &path), 0);
 	path_check(&g, 0, &path);
-	CHECK_EQ(path.list.count, 2);
+	CHECK_EQ(path.list.count, 3);
 	step_check(&path, 0, (struct path_step){1000, 1020, 0, 0, 0, PATH_UNKNOWN, -1});
-	step_check(&path, 1, (struct path_step){1020, 1100, 1, 0, 0, PATH_UNKNOWN, -1});
+	step_check(&path, 1, (struct path_step){1020, 1090, 1, 0, 0, PATH_UNKNOWN, -1});
+	step_check(&path, 2, (struct path_step){1090, 1100, 3, 0, 0, PATH_UNKNOWN, -1});
 	stored_path_free(&path);
 	gathered_free(&g);
 }

@@ -6,30 +6,34 @@ import { partNumber, PARTS, splitTotal } from "../parts/list";
 import { nameOf, serviceOf, type Step, type Trace } from "./model";
 import { ownSplit } from "./own";
 
-const SHORT = 0.005; // of the path: steps that are shorter and follow each other are one row
+const SHORT = 0.005; // of the path: spans that have less of it and follow each other are one row
+const LONG = 0.05; // of the path: such a step of a span is a row of its own
 
-/** A step, or several short ones that follow each other. */
+/** A step, several of one span that follow each other, or short ones of several spans. */
 export interface PathRow {
   readonly steps: readonly Step[];
   readonly ns: number;
+  readonly isOfOne: boolean; // all steps are of one span
 }
+
+const timeIn = (steps: readonly Step[]): number => steps.reduce((sum, step) => sum + step.to - step.from, 0);
 
 /** Steps in the order of time. */
 export const pathRows = (t: Trace): PathRow[] => {
-  const { steps } = t.path;
-  const all = steps.reduce((sum, step) => sum + step.to - step.from, 0);
-  const rows: { steps: Step[]; ns: number }[] = [];
-  let isShort = false;
-  for (const step of steps) {
-    const ns = step.to - step.from;
+  const all = timeIn(t.path.steps);
+  const groups: Step[][] = []; // of one span, unless a step is long
+  const isLong = (step: Step) => step.to - step.from >= LONG * all;
+  for (const step of t.path.steps) {
+    const last = groups[groups.length - 1];
+    if (last && last[0].span === step.span && !isLong(step) && !isLong(last[0])) last.push(step);
+    else groups.push([step]);
+  }
+  const rows: PathRow[] = [];
+  for (const steps of groups) {
+    const ns = timeIn(steps);
     const last = rows[rows.length - 1];
-    if (last && isShort && ns < SHORT * all) {
-      last.steps.push(step);
-      last.ns += ns;
-    } else {
-      rows.push({ steps: [step], ns });
-    }
-    isShort = ns < SHORT * all;
+    if (last && ns < SHORT * all && last.ns < SHORT * all) rows[rows.length - 1] = { steps: [...last.steps, ...steps], ns: last.ns + ns, isOfOne: false };
+    else rows.push({ steps, ns, isOfOne: true });
   }
   return rows;
 };
@@ -46,6 +50,19 @@ export const stepText = (t: Trace, step: Step): string => {
   }
   if (step.state === "split") return `${splitText(ownSplit(t, step.span), 3) || "its time is not known"}; its waits are not stored`;
   return "nothing tells what it did";
+};
+
+/** What a span did in several steps: the most first. */
+export const stepsText = (t: Trace, steps: readonly Step[]): string => {
+  if (steps.length === 1) return stepText(t, steps[0]);
+  const sums = new Map<string, number>();
+  for (const step of steps) {
+    const place = step.state === "waiting" && step.place && step.place !== partName(step.part) ? ` in ${short(step.place, 60)}` : "";
+    add(sums, step.part < 0 ? "what nothing tells" : `${partName(step.part)}${place}`, step.to - step.from);
+  }
+  const told = [...sums].sort((a, b) => b[1] - a[1]);
+  const text = told.slice(0, 4).map(([name, ns]) => `${name} ${duration(ns)}`).join(", ");
+  return `${text}${told.length > 4 ? " and others" : ""}, in ${steps.length} pieces`;
 };
 
 interface Share {

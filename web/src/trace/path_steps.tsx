@@ -5,9 +5,10 @@ import { count, duration, many, percent, short } from "../lib/format";
 import { largestPart, PARTS } from "../parts/list";
 import { nameOf, serviceOf, type Step, type Trace } from "./model";
 import { ownSplit } from "./own";
-import { type PathRow, pathKnownBy, pathRows, stepText } from "./path";
+import { type PathRow, pathKnownBy, pathRows, stepsText } from "./path";
 
 const ROWS_SHOWN = 300;
+const BAR_STEPS = 200; // of a row: more are narrower than can be seen
 
 const colourOf = (t: Trace, step: Step): string => {
   const part = step.part >= 0 ? step.part : step.state === "split" ? largestPart(ownSplit(t, step.span)) : -1;
@@ -16,21 +17,23 @@ const colourOf = (t: Trace, step: Step): string => {
 
 const What = ({ trace, row, select }: { readonly trace: Trace; readonly row: PathRow; readonly select: (span: number) => void }) => {
   const [step] = row.steps;
-  if (row.steps.length > 1) return <td class="faint">{many(row.steps.length, "short step")}, from {short(nameOf(trace, step.span), 60)} on</td>;
+  if (!row.isOfOne) return <td class="faint">{many(row.steps.length, "short step")}, from {short(nameOf(trace, step.span), 60)} on</td>;
   return (
     <td>
-      <button class="link" onClick={() => select(step.wait >= 0 ? step.wait : step.span)}><bdi>{short(nameOf(trace, step.span) || "(no name)", 80)}</bdi></button>{" "}
-      <span class="service"><bdi>{short(serviceOf(trace, step.span), 40)}</bdi></span> <bdi>{stepText(trace, step)}</bdi>
+      <button class="link" onClick={() => select(step.wait >= 0 && row.steps.length === 1 ? step.wait : step.span)}><bdi>{short(nameOf(trace, step.span) || "(no name)", 80)}</bdi></button>{" "}
+      <span class="service"><bdi>{short(serviceOf(trace, step.span), 40)}</bdi></span> <bdi>{stepsText(trace, row.steps)}</bdi>
     </td>
   );
 };
 
-/** Where in the path a row is. */
+/** Where in the path a row is, and what it did then. */
 const Bar = ({ trace, row, all }: { readonly trace: Trace; readonly row: PathRow; readonly all: number }) => {
-  const from = row.steps[0].from - trace.path.steps[0].from;
+  const origin = trace.path.steps[0].from;
   return (
     <span class="path-bar">
-      <span style={{ left: `${(from / all) * 100}%`, width: `${Math.max(0.3, (row.ns / all) * 100)}%`, background: row.steps.length > 1 ? "var(--plain)" : colourOf(trace, row.steps[0]) }} />
+      {row.steps.slice(0, BAR_STEPS).map((step) => (
+        <span key={step.from} style={{ left: `${((step.from - origin) / all) * 100}%`, width: `${Math.max(0.3, ((step.to - step.from) / all) * 100)}%`, background: colourOf(trace, step) }} />
+      ))}
     </span>
   );
 };
