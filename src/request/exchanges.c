@@ -5,6 +5,7 @@
 
 #include "base/order.h"
 #include "request/byte_ranges.h"
+#include "request/send_habits.h"
 
 /* A request that is being put together. */
 struct part {
@@ -29,37 +30,11 @@ struct joining {
 	struct exchange_details *details;
 	u32 connection;
 	VEC(struct part) parts;
-	/* Sends that follow each other, read apart: without an answer between, and with one. */
-	u32 unanswered, answered;
+	struct send_habits habits;
+	bool joins; /* sends that are read together are one request */
 };
 
 /* ---- requests of the caller's sends ---- */
-
-/*
- * Counts by what a caller does, whether it sends a request in several sends, as the head and the
- * body of a message, or several requests at once.
- */
-static void sends_count(struct joining *j)
-{
-	const struct connection *c = j->c;
-	const struct byte_ranges *sends = &c->caller.sent, *reads = &c->server.received;
-
-	j->unanswered = j->answered = 0;
-	for (size_t i = 1; i < sends->count; i++) {
-		const struct byte_range *before = &sends->data[i - 1], *next = &sends->data[i];
-		size_t whole = range_completing(reads, before->to);
-		size_t then = range_completing(reads, next->to);
-
-		if (next->hole || whole == NO_RANGE || then == NO_RANGE || whole == then ||
-		    any_between(&c->caller.received, before->time_ns, next->time_ns))
-			continue;
-		if (any_between(&c->server.sent, reads->data[whole].time_ns,
-				reads->data[then].time_ns))
-			j->answered++;
-		else
-			j->unanswered++;
-	}
-}
 
 /*
  * Whether a send begins a request, and how that is known. Where records of an answer, or of the
@@ -81,7 +56,7 @@ static bool send_begins(const struct joining *j, const struct part *before, cons
 		return true;
 	if (next->whole != before->whole)
 		return any_between(&c->server.sent, before->whole_ns, next->whole_ns);
-	if (j->unanswered > j->answered) /* where they are read apart, they are one request */
+	if (j->joins)
 		return false;
 	read = &c->server.received.data[before->whole];
 	*boundary = EXCHANGE_BY_SENDS;
@@ -127,7 +102,6 @@ static int parts_of_sends(struct joining *j)
 	const struct byte_ranges *sends = &j->c->caller.sent;
 	int err = 0;
 
-	sends_count(j);
 	for (size_t i = 0; i < sends->count && !err; i++) {
 		struct part next = part_of_send(j, &sends->data[i]);
 		struct part *before = j->parts.count ? &j->parts.data[j->parts.count - 1] : NULL;
@@ -569,13 +543,15 @@ int exchanges_make(struct exchange_list *out, struct exchange_details *details,
 {
 	struct joining j = {
 		.connections = connections, .processes = processes, .out = out, .details = details};
-	int err = 0;
+	int err = send_habits_find(&j.habits, connections);
 
 	for (size_t i = 0; i < connections->list.count && !err; i++) {
 		j.c = &connections->list.data[i];
 		j.connection = (u32)i;
+		j.joins = send_habits_join(&j.habits, j.c);
 		err = connection_join(&j);
 	}
 	vec_free(&j.parts);
+	send_habits_free(&j.habits);
 	return err;
 }

@@ -7,7 +7,8 @@
  * answered, or a read of the serving end ended a request there. A read that begins and ends where
  * calls of the sender begin and end has whole requests, one for each of these calls. What the
  * serving end read together and answered by as many sends is answered one by one, else all by the
- * last. Where one end alone was recorded, its turns tell: it sent, then it received.
+ * last, unless clients of this server mostly send a request in several sends (send_habits.h). Where
+ * one end alone was recorded, its turns tell: it sent, then it received.
  *
  * A connection of which one direction alone has bytes, in more than STREAM_TURNS calls, is a
  * stream: each burst between silences of STREAM_SILENCE_NS is a one-way exchange.
