@@ -52,6 +52,8 @@ const char *critical_who_text(struct span_builder *b, const struct critical_who 
 {
 	if (!who->name)
 		return "a thread that is not known";
+	if (strcmp(who->name, "?") == 0) /* it was not recorded itself */
+		return builder_text(b, "a thread that was not recorded (tid %u)", who->tid);
 	if (who->tid == who->pid)
 		return builder_text(b, "%s (pid %u)", who->name, who->pid);
 	return builder_text(b, "%s (pid %u, thread %u)", who->name, who->pid, who->tid);

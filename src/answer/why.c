@@ -103,7 +103,7 @@ static struct waited_for connection_of(const struct asking *ask, const struct th
 	return best;
 }
 
-/* The other end: its address, and who is there. */
+/* The other end: its address, and who is there; a tid of 0: it was not recorded. */
 static const char *peer_text(struct asking *ask, const struct waited_for *w,
 			     const struct critical_who *who)
 {
@@ -116,7 +116,7 @@ static const char *peer_text(struct asking *ask, const struct waited_for *w,
 	if (!*name)
 		return who->name ? critical_who_text(b, who) : "a peer that was not recorded";
 	if (!who->name)
-		return builder_copy(b, name);
+		return builder_text(b, who->tid ? "%s" : "%s (not recorded)", name);
 	return builder_text(b, "%s, %s", name, critical_who_text(b, who));
 }
 
@@ -138,8 +138,6 @@ static const char *connection_text(struct asking *ask, const struct waited_for *
 				      last.time_ns);
 	}
 	text = peer_text(ask, w, &who);
-	if (!who.name)
-		text = builder_text(&ask->out->builder, "%s, which was not recorded", text);
 	if (!w->server)
 		return builder_text(&ask->out->builder,
 				    w->last.sent ? "for an answer of %s"
@@ -180,7 +178,7 @@ static const char *blocked_text(struct asking *ask, const struct thread_at *at,
 		*idle = false; /* it has a request, so it waits for no other one */
 		return builder_text(&ask->out->builder,
 				    "for a lock or a condition, with a request of its client %s",
-				    peer_text(ask, &w, &(struct critical_who){0}));
+				    peer_text(ask, &w, &(struct critical_who){.tid = at->tid}));
 	}
 	return *idle ? "for new work" : critical_wait_text(&ask->out->builder, p, &s);
 }
