@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -16,6 +17,10 @@ PACKAGES = ("opentelemetry-sdk==1.*", "opentelemetry-exporter-otlp-proto-http==1
 NODE_PACKAGES = ("@opentelemetry/sdk-trace-base@2", "@opentelemetry/resources@2",
                  "@opentelemetry/exporter-trace-otlp-http@0.223",
                  "@opentelemetry/exporter-trace-otlp-grpc@0.223", "@opentelemetry/exporter-zipkin@2")
+GO_VERSION = "v1.47.0"
+GO_MODULES = ("go.opentelemetry.io/otel", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/trace",
+              "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp",
+              "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 PATIENCE = 60  # seconds: the machine may be busy
@@ -122,6 +127,27 @@ def install_alone(venv):
     with open(mark, "w", encoding="utf-8"):
         pass
     return python, ""
+
+
+def install_go(folder):
+    """The program sdk.go, built; None and why if its modules cannot be had. It takes a minute or two."""
+    program = os.path.join(folder, "sdk")
+    if os.path.exists(program):
+        return program, ""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        shutil.copy(f"{HERE}/sdk.go", folder)
+        with open(os.path.join(folder, "go.mod"), "w", encoding="utf-8") as file:
+            file.write("module sdk\n\ngo 1.22\n\n" +
+                       "".join(f"require {module} {GO_VERSION}\n" for module in GO_MODULES))
+        for command in (("go", "mod", "tidy"), ("go", "build", "-o", "sdk", "sdk.go")):
+            subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=400,
+                           env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod -buildvcs=false"})
+    except (subprocess.SubprocessError, OSError) as error:
+        reason = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
+        return None, (f"OpenTelemetry for Go cannot be built from its modules: "
+                      f"{(reason.splitlines() or [error])[-1]}")
+    return program, ""
 
 
 def install_node(folder):

@@ -20,7 +20,7 @@ import urllib.parse
 
 import over_grpc
 from checks import Checks
-from server import HERE, PATIENCE, PROTOBUF, Server, install, install_node
+from server import HERE, PATIENCE, PROTOBUF, Server, install, install_go, install_node
 
 SENDERS, ACKNOWLEDGED = 4, 40  # when the server is killed
 TRACE = bytes.fromhex("0123456789abcdef1122334455667788")  # of the sample
@@ -251,6 +251,39 @@ def check_node(server, checks, packages):
         checks.equal(f"Node by {name}: event", span["events"][0]["attributes"], {"key": "k1"})
 
 
+def check_go(server, checks, program):
+    """OTLP over HTTP in gzip and over gRPC from the SDK for Go."""
+    done = subprocess.run([program, f"127.0.0.1:{server.ports['OTLP']}",
+                           f"127.0.0.1:{server.ports['OTLP over gRPC']}"], capture_output=True,
+                          text=True, timeout=PATIENCE, check=False)
+    checks.equal("Go: it sends", (done.returncode, done.stderr), (0, ""))
+    traces = dict(zip(("http", "grpc"), done.stdout.split()))
+    server.wait("the traces of Go are stored", lambda: all(map(server.trace, traces.values())))
+    for way, trace in traces.items():
+        span, = server.trace(trace)
+        checks.equal(f"Go over {way}", (span["service"], span["name"], span["kind"], span["status"],
+                                        span["status_message"]),
+                     (f"go-{way}", "GET /go", "server", "error", "no money"))
+        checks.equal(f"Go over {way}: values", span["attributes"],
+                     {"user": 'ann "q"', "sizes": [1, 1 << 60]})
+        checks.equal(f"Go over {way}: event", span["events"][0]["attributes"], {"cold": True})
+
+
+def check_senders(server, checks):
+    """What senders call themselves, without a recorder. This process is one of them."""
+    def ours():
+        senders = server.get("/api/v1/senders")[1]["senders"]
+        return [one for one in senders if one.get("pid") == os.getpid()]
+    server.wait("the services of this sender are told", lambda: ours() and ours()[0]["services"])
+    resource = {"attributes": [{"key": key, "value": {"stringValue": value}} for key, value in (
+        ("service.name", "told"), ("telemetry.sdk.language", "python"))]}
+    body = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [
+        {"traceId": f"{77:032x}", "spanId": f"{1:016x}", "name": "a"}]}]}]}
+    server.post(json.dumps(body).encode(), Content_Type="application/json")
+    server.wait("the language of this sender is told",
+                lambda: ours()[0].get("language") == "python")
+
+
 def check_json(server, checks, sample, text):
     """The sample in JSON comes to the same spans as in protobuf."""
     def post(body, **headers):
@@ -342,7 +375,11 @@ def main():
             else:
                 checks.skip("spans of the SDK for Node", why)
             check_refusals(server, checks, sample)
+            if os.environ.get("FATHOM_TEST_LONG"):
+                program, why = install_go(venv + "-go")
+                check_go(server, checks, program) if program else checks.skip("the SDK for Go", why)
             check_json(server, checks, sample, json_text)
+            check_senders(server, checks)
             check_zipkin(server, checks, zipkin_text)
             if python:
                 check_zipkin_sdk(server, checks, python)
