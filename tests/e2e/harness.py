@@ -408,7 +408,7 @@ def check_laws(fathom, recording, most):
 
 # keys of rows of which there is something to say
 SOMETIMES = ("program", "command", "unknown", "read_bytes", "written_bytes",
-             "errnos", "connections", "network_namespace", "mount_namespace")
+             "errnos", "connections", "network_namespace", "mount_namespace", "addresses")
 
 
 def check_row_keys(fathom, recording, *groupings):

@@ -21,7 +21,7 @@ PARTS = [part + "_ns" for part in (
     "unknown cpu idle").split()]
 ROW = ["key", "service", "process", "pid", "thread", "tid", "count", "errors", "total_ns",
        "p50_ns", "p95_ns", "p99_ns", "max_ns", "time", "program", "command", "read_bytes",
-       "written_bytes", "errnos", "connections",
+       "written_bytes", "errnos", "connections", "addresses",
        "keys"]
 SPAN = ["span_id", "parent_id", "name", "kind", "service", "host", "process", "pid", "thread",
         "tid", "begin_ns", "end_ns", "begin_bound", "end_bound", "threads", "time",

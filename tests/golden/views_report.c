@@ -218,9 +218,11 @@ static void report_by_file(const struct terminal *t, const char *format)
 
 static void report_by_peer(const struct terminal *t, const char *format)
 {
+	static const char *const addresses[] = {"127.0.0.1:6379", "10.0.0.7:6379"};
 	static const struct row rows[] = {
 		{ROW("[2001:db8::17]:5432", 30, SPLIT_network)},
-		{ROW("127.0.0.1:6379", 12, SPLIT_network), .service = "redis-server"},
+		{ROW("127.0.0.1:6379", 12, SPLIT_network), .service = "redis-server",
+		 .addresses = addresses, .addresses_count = COUNT(addresses)},
 		{ROW("/run/dbus/system_bus_socket", 2, SPLIT_ipc)},
 	};
 
