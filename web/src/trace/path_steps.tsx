@@ -8,7 +8,6 @@ import { ownSplit } from "./own";
 import { type PathRow, pathKnownBy, pathRows, stepsText } from "./path";
 
 const ROWS_SHOWN = 300;
-const BAR_STEPS = 200; // of a row: more are narrower than can be seen
 
 const colourOf = (t: Trace, step: Step): string => {
   const part = step.part >= 0 ? step.part : step.state === "split" ? largestPart(ownSplit(t, step.span)) : -1;
@@ -26,13 +25,26 @@ const What = ({ trace, row, select }: { readonly trace: Trace; readonly row: Pat
   );
 };
 
+/** The colour that steps have the longest. */
+const mostOf = (t: Trace, steps: readonly Step[]): string => {
+  const sums = new Map<string, number>();
+  for (const step of steps) sums.set(colourOf(t, step), (sums.get(colourOf(t, step)) ?? 0) + step.to - step.from);
+  return [...sums].sort((a, b) => b[1] - a[1])[0][0];
+};
+
+const NARROW = 0.002; // of the path: a step of another colour that is shorter is not seen
+
 /** Where in the path a row is, and what it did then. */
 const Bar = ({ trace, row, all }: { readonly trace: Trace; readonly row: PathRow; readonly all: number }) => {
   const origin = trace.path.steps[0].from;
+  const first = row.steps[0].from;
+  const most = mostOf(trace, row.steps);
+  const place = (from: number, ns: number) => ({ left: `${((from - origin) / all) * 100}%`, width: `${Math.max(0.3, (ns / all) * 100)}%` });
   return (
     <span class="path-bar">
-      {row.steps.slice(0, BAR_STEPS).map((step) => (
-        <span key={step.from} style={{ left: `${((step.from - origin) / all) * 100}%`, width: `${Math.max(0.3, ((step.to - step.from) / all) * 100)}%`, background: colourOf(trace, step) }} />
+      <span style={{ ...place(first, row.ns), background: most }} />
+      {row.steps.filter((step) => step.to - step.from > NARROW * all && colourOf(trace, step) !== most).map((step) => (
+        <span key={step.from} style={{ ...place(step.from, step.to - step.from), background: colourOf(trace, step) }} />
       ))}
     </span>
   );
