@@ -63,7 +63,7 @@ bool clock_offset_at(const struct clock_offsets *o, u32 from, u32 to, u64 time_n
 /* The middle of an interval. */
 static inline s64 clock_interval_middle(const struct clock_interval *i)
 {
-	return i->min_ns + (i->max_ns - i->min_ns) / 2;
+	return i->min_ns + (s64)(((u64)i->max_ns - (u64)i->min_ns) / 2);
 }
 
 #endif

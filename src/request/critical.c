@@ -85,7 +85,7 @@ static bool is_alike(const struct critical_segment *a, const struct critical_seg
 
 static u64 lengthened(u64 ns, s64 more_ns)
 {
-	return more_ns < 0 && ns < (u64)-more_ns ? 0 : ns + (u64)more_ns;
+	return more_ns < 0 && ns < -(u64)more_ns ? 0 : ns + (u64)more_ns;
 }
 
 static void lengths_fill(struct critical_segment *s, const struct crossing *crossing)
@@ -390,6 +390,12 @@ static void unserved_walk(struct walk *w, const struct place *at, u32 exchange,
 		arrival_walk(w, at, *time);
 }
 
+/* From one difference of clocks to another one, which may wrap. */
+static s64 apart(s64 from_ns, s64 to_ns)
+{
+	return (s64)((u64)to_ns - (u64)from_ns);
+}
+
 /* From the answer of a call back to its request, through its server. */
 static void client_walk(struct walk *w, u32 exchange, s64 shift_ns, struct stretch time, int depth)
 {
@@ -412,21 +418,21 @@ static void client_walk(struct walk *w, u32 exchange, s64 shift_ns, struct stret
 	b = request_span_bounds(w->r, exchange, true);
 	clocks = shift_of_exchange(w->r, exchange);
 	middle_ns = clock_interval_middle(&clocks);
-	shift_ns += middle_ns;
+	shift_ns = (s64)((u64)shift_ns + (u64)middle_ns); /* times may be hostile */
 	end_ns = earlier(later(shifted(b.end_ns, shift_ns), time.from_ns), time.to_ns);
 	begin_ns = later(earlier(shifted(b.begin_ns, shift_ns), end_ns), time.from_ns);
 	if (host_of(w, x->server.process) == client.host)
 		client.sender = x->server.last_tid;
-	client.crossing = (struct crossing){end_ns,
-					    {middle_ns - clocks.max_ns, middle_ns - clocks.min_ns}};
+	client.crossing = (struct crossing){
+		end_ns, {apart(clocks.max_ns, middle_ns), apart(clocks.min_ns, middle_ns)}};
 	arrival_walk(w, &client, (struct stretch){end_ns, time.to_ns});
 	server_walk(w, exchange, shift_ns, (struct stretch){begin_ns, end_ns}, depth);
 	server.host = host_of(w, x->server.process);
 	server.tid = x->server.first_tid;
 	server.shift_ns = shift_ns;
 	server.sender = server.host == client.host ? x->caller.first_tid : 0;
-	server.crossing = (struct crossing){time.from_ns,
-					    {clocks.min_ns - middle_ns, clocks.max_ns - middle_ns}};
+	server.crossing = (struct crossing){
+		time.from_ns, {apart(middle_ns, clocks.min_ns), apart(middle_ns, clocks.max_ns)}};
 	arrival_walk(w, &server, (struct stretch){time.from_ns, begin_ns});
 }
 

@@ -85,10 +85,12 @@ static struct clock_interval within(const struct request_bounds *of,
 				    const struct request_bounds *in)
 {
 	s64 first = (s64)(in->begin_ns - of->begin_ns), last = (s64)(in->end_ns - of->end_ns);
-	s64 middle = first + (last - first) / 2;
+	s64 middle;
 
-	return first <= last ? (struct clock_interval){first, last}
-			     : (struct clock_interval){middle, middle};
+	if (first <= last)
+		return (struct clock_interval){first, last};
+	middle = clock_interval_middle(&(struct clock_interval){last, first});
+	return (struct clock_interval){middle, middle};
 }
 
 struct clock_interval shift_of_exchange(const struct requests *r, u32 exchange)
