@@ -475,6 +475,17 @@ def a_trace_is_pinned_until_the_pin_is_removed():
 
 
 @tests.add
+def a_red_monitor_pins_its_minute():
+    service = up.get("/api/v1/services")[1]["services"][0]["service"]
+    rule = {"name": "any request", "service": service, "value": "rate", "above": "0/s", "over": "1h"}
+    made = up.ask("queries", "/api/v1/monitors", json.dumps(rule), "application/json")
+    equal(made[0], 201, f"{made}")
+    until(lambda: "monitor any request" in [pin["why"] for pin in up.get("/api/v1/pins")[1]["pins"]],
+          "the chunks of its minute are pinned")
+    until(lambda: [red["name"] for red in up.status()["monitors"]["red"]] == ["any request"], "the status has it")
+
+
+@tests.add
 def report_takes_the_directory():
     done = subprocess.run([FATHOM, "report", up.dir, "--by", "name", "--json"],
                           capture_output=True, text=True)

@@ -20,6 +20,7 @@ interface Fields {
   name: string;
   service: string;
   operation: string;
+  kind: string;
   value: string;
   direction: "above" | "below";
   threshold: string;
@@ -33,6 +34,7 @@ const fieldsOf = (monitor: Monitor | undefined, given: URLSearchParams): Fields 
   name: monitor?.name ?? "",
   service: monitor?.rule.service ?? given.get("service") ?? "",
   operation: monitor?.rule.operation ?? given.get("operation") ?? "",
+  kind: monitor?.rule.kind ?? given.get("kind") ?? "",
   value: monitor?.rule.value ?? given.get("value") ?? "p99",
   direction: monitor?.direction ?? "above",
   threshold: monitor?.rule[monitor.direction] ?? "",
@@ -44,7 +46,7 @@ const fieldsOf = (monitor: Monitor | undefined, given: URLSearchParams): Fields 
 
 const bodyOf = (fields: Fields, isNew: boolean) => ({
   ...(isNew ? { name: fields.name.trim() } : {}),
-  service: fields.service.trim(), operation: fields.operation.trim(), value: fields.value, over: fields.over,
+  service: fields.service.trim(), operation: fields.operation.trim(), kind: fields.kind, value: fields.value, over: fields.over,
   above: fields.direction === "above" ? fields.threshold.trim() : "", below: fields.direction === "below" ? fields.threshold.trim() : "",
   warn: fields.warn.trim(), min_count: fields.min_count.trim(), notify: fields.notify,
 });
@@ -99,7 +101,7 @@ export const Form = ({ monitor, given, actions, done, cancel }: Props) => {
   const wrong = useSignal("");
   const said = useSignal<Suggestion | "asking" | undefined>(undefined);
   const known = useAnswer((abort) => ask<{ operations: { service: string; operation: string }[] }>(query("operations", { from: "24h" }), abort), "known");
-  const { name, service, operation, value, direction, threshold, warn, over, min_count: least, notify } = fields.value;
+  const { name, service, operation, kind, value, direction, threshold, warn, over, min_count: least, notify } = fields.value;
   const set = (change: Partial<Fields>) => { fields.value = { ...fields.value, ...change }; };
   const operations = known.value?.operations ?? [];
   const services = [...new Set(operations.map((row) => row.service))];
@@ -110,7 +112,7 @@ export const Form = ({ monitor, given, actions, done, cancel }: Props) => {
     wrong.value = "";
     try {
       said.value = await ask<Suggestion>(query("suggestion", {
-        service: service.trim(), operation: operation.trim(), value, over, min_count: least.trim(), direction,
+        service: service.trim(), operation: operation.trim(), kind, value, over, min_count: least.trim(), direction,
         ...(threshold.trim() ? { [direction]: threshold.trim() } : {}),
       }));
     } catch (error) {
@@ -139,6 +141,9 @@ export const Form = ({ monitor, given, actions, done, cancel }: Props) => {
       <datalist id="operations">
         {operations.filter((row) => row.service === service).map((row) => <option key={row.operation} value={row.operation} />)}
       </datalist>
+      {kind && <label>Kind <select value={kind} onChange={(e) => set({ kind: e.currentTarget.value })}>
+        <option value={kind}>{kind}</option><option value="">any</option>
+      </select></label>}
       <label>Value <select value={value} onChange={(e) => set({ value: e.currentTarget.value })}>
         {!VALUES.some(([key]) => key === value) && <option value={value}>{value}</option>}
         {VALUES.map(([key, text]) => <option key={key} value={key}>{text}</option>)}

@@ -113,7 +113,7 @@ export const Monitors = () => {
   const answer = useAnswer((abort) => ask<Answer>("/api/v1/monitors", abort), `monitors ${again.value}`, 5000);
   const last = useRef<Answer | undefined>(undefined);
   last.current = answer.value ?? last.current; // it stays while it is asked again
-  const close = () => setQuery({ new: null, edit: null, service: null, operation: null, value: null }, false);
+  const close = () => setQuery({ new: null, edit: null, service: null, operation: null, kind: null, value: null }, false);
   const change = async (work: () => Promise<unknown>) => {
     failed.value = "";
     try {

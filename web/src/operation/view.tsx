@@ -154,6 +154,7 @@ export const Operation = ({ service, name }: { readonly service: string; readonl
         <h1><bdi>{short(name)}</bdi> <span class="service"><bdi>{short(service, 60)}</bdi></span></h1>
         <RangePicker usual="15m" />
         <a class="button" href={addressOf(["where"], { service, operation: name, kind, last: range.isLive ? range.from : null, from: range.isLive ? null : range.from, to: range.to })}>Where its time goes</a>
+        <a class="button" href={addressOf(["monitors"], { new: 1, service, operation: name, kind })}>Monitor it</a>
       </div>
       <Shown answer={answer} what="Asking for the heat map">
         {(heat) => heat.count ? (
