@@ -218,6 +218,18 @@ struct sk_buff_head {
 	u32 qlen;
 };
 
+struct wait_queue_head {
+	struct list_head head;
+};
+
+struct wait_queue_entry {
+	struct list_head entry;
+};
+
+struct socket_wq {
+	struct wait_queue_head wait;
+};
+
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_type;
@@ -226,6 +238,7 @@ struct sock {
 	u32 sk_max_ack_backlog;
 	struct sk_buff_head sk_receive_queue;
 	struct socket *sk_socket;
+	struct socket_wq *sk_wq;
 };
 
 /* Options for multicast; an accepted connection has the device of its first packet there. */
@@ -298,9 +311,18 @@ struct epoll_filefd {
 	int fd;
 } __attribute__((packed));
 
+struct eventpoll;
+
 struct epitem {
 	struct list_head rdllink;
 	struct epoll_filefd ffd;
+	struct eventpoll *ep;
+};
+
+/* How an epoll waits for a file. */
+struct eppoll_entry {
+	struct epitem *base;
+	struct wait_queue_entry wait;
 };
 
 struct eventpoll {
@@ -356,6 +378,7 @@ struct sched_entity {
 };
 
 struct signal_struct {
+	int nr_threads;
 	struct {
 		int counter;
 	} live;

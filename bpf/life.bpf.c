@@ -389,6 +389,8 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	state->creator_tp = 0;
 	state->record_at = 0; /* it was in the old memory */
 	state->light_id = 0;
+	state->serves = state->request = 0;
+	state->client_epoll = 0;
 	/* of the command this record tells all that a snapshot would */
 	state_set(state, begins ? STATE_IN | STATE_SEEN | STATE_DESCENDS : STATE_IN);
 	if (begins)

@@ -13,6 +13,7 @@
 #include "bpf/context.h"
 #include "bpf/ended.h"
 #include "bpf/file.h"
+#include "bpf/in_request.h"
 #include "bpf/license.h"
 #include "bpf/light.h"
 #include "bpf/ring.h"
@@ -54,7 +55,7 @@ static __always_inline bool position_wanted(struct thread_state *state, struct t
 static __always_inline bool bytes_fill_file(struct file_ref *ref, const struct thread_state *state,
 					    struct sock *sk)
 {
-	u64 key = sk->sk_socket->file->f_inode->i_ino; /* 0 where one of them is NULL */
+	u64 key = KERNEL_READ(sk, sk_socket, file, f_inode, i_ino); /* 0 where one is NULL */
 
 	if (!key)
 		return false;
@@ -350,6 +351,7 @@ static __always_inline void bytes_went(struct thread_state *state, struct task_s
 		return;
 	if (!bytes_fill_file(&r->file, state, sk))
 		return;
+	in_request_bytes(state, &r->file, sk, r->direction);
 	if (told && !calls_are_followed(state))
 		bytes_name_socket(sk);
 	if (told)

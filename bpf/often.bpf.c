@@ -18,6 +18,7 @@
 #include "bpf/context.bpf.c"
 #include "bpf/span_over.bpf.c"
 #include "bpf/ended.bpf.c"
+#include "bpf/in_request.bpf.c"
 #include "bpf/sched.bpf.c"
 #include "bpf/syscall.bpf.c"
 #include "bpf/running.bpf.c"

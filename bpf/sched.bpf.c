@@ -3,6 +3,7 @@
 #include "bpf/ended.h"
 #include "bpf/fault.h"
 #include "bpf/file.h"
+#include "bpf/in_request.h"
 #include "bpf/interrupt.h"
 #include "bpf/leave.h"
 #include "bpf/license.h"
@@ -278,9 +279,13 @@ static __always_inline void waking_fill_ended(struct record_waking *r, struct ta
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct interrupt_state *interrupt = interrupt_here();
 	enum ended_call call = ended_call_of(task, regs);
+	u64 address = 0; /* as a number, for the verifier */
 
-	if (call == ENDED_EPOLL)
+	if (call == ENDED_EPOLL) {
 		ended_fill(r, task, regs);
+		bpf_probe_read_kernel(&address, sizeof(address), &task);
+		in_request_woken(address, KERNEL_READ(regs, di), r->fd, r->file.flags);
+	}
 	if (call == ENDED_FUTEX)
 		waking_fill_word(r, regs);
 	else if (call != ENDED_OTHER && !r->fd && r->context == WAKE_task && interrupt)

@@ -9,6 +9,7 @@
 #include "bpf/context.h"
 #include "bpf/detail.h"
 #include "bpf/file.h"
+#include "bpf/in_request.h"
 #include "bpf/iterator.h"
 #include "bpf/leave.h"
 #include "bpf/named.h"
@@ -217,14 +218,16 @@ int detail_seeds(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Before programs of byte ranges are attached again: forgets where calls of before were. */
+/* While programs of byte ranges are not attached: forgets where calls of before were. */
 SEC("iter/task")
 int bytes_forget(struct bpf_iter__task *ctx)
 {
 	struct thread_state *state = ctx->task ? state_known(ctx->task) : NULL;
 
-	if (state)
+	if (state) {
 		state->bytes_sock = 0;
+		state->request = 0;
+	}
 	return 0;
 }
 
@@ -240,6 +243,7 @@ int pause_forget(struct bpf_iter__task *ctx)
 	if (!state)
 		return 0;
 	state->bytes_sock = 0;
+	state->request = 0;
 	state->fault_begin_ns = 0;
 	state->off_ns = 0;
 	state->stack_told_ns = 0;
@@ -353,8 +357,10 @@ static __always_inline bool snapshot_enter(struct thread_state *state, struct ta
 	return false;
 }
 
-static __always_inline void snapshot_fill_call(struct record_thread *r, struct task_struct *task,
-					       struct pt_regs *regs, struct snapshot_call *call)
+static __always_inline void snapshot_fill_call(struct record_thread *r,
+					       const struct thread_state *state,
+					       struct task_struct *task, struct pt_regs *regs,
+					       struct snapshot_call *call)
 {
 	u32 nr = regs->orig_ax;
 
@@ -368,6 +374,8 @@ static __always_inline void snapshot_fill_call(struct record_thread *r, struct t
 	snapshot_file(r, task, regs, call);
 	if (!r->file.kind)
 		call_fill_none(&r->file, call->row, task, call->compat);
+	if (r->state == LEAVE_sleep && state->serves)
+		r->file.flags |= in_request_flag(state, task, call->row, r->arg0);
 }
 
 static __always_inline bool snapshot_is_supervised(struct task_struct *task)
@@ -393,7 +401,7 @@ snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struc
 	if (!call.broken_off && (!call_is_open(regs) || r->state == LEAVE_stopped ||
 				 r->state == LEAVE_traced || snapshot_is_supervised(task)))
 		return;
-	snapshot_fill_call(r, task, regs, &call);
+	snapshot_fill_call(r, state, task, regs, &call);
 	if (!call.broken_off)
 		r->mode = MODE_syscall | (call.compat ? MODE_COMPAT : 0);
 	if (!calls_are_followed(state))
@@ -633,6 +641,32 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	state_clear(state, STATE_UNTOLD);
 	state_set(state, STATE_SEEN);
 	snapshot_new++;
+	return 0;
+}
+
+/* Before threads are told: notes which processes have a client, and through which epoll it comes.
+ */
+SEC("iter/task_file")
+int snapshot_clients(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct thread_state *state;
+	struct socket *socket;
+	struct sock *sk;
+
+	if (!task || !file || (KERNEL_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return 0;
+	socket = KERNEL_READ(file, private_data);
+	sk = KERNEL_READ(socket, sk);
+	state = state_try(task);
+	if (!state || !sk ||
+	    !(file_side(sk, KERNEL_READ(sk, __sk_common.skc_family), KERNEL_READ(sk, sk_protocol)) &
+	      FILE_ACCEPTED))
+		return 0;
+	state->serves = 1;
+	if (!state->client_epoll)
+		state->client_epoll = socket_epoll(sk, file);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "bpf/call.h"
 #include "bpf/call_now.h"
 #include "bpf/context.h"
+#include "bpf/in_request.h"
 #include "bpf/leave.h"
 #include "bpf/seccomp.h"
 
@@ -107,6 +108,8 @@ static __always_inline void switch_fill_mode(struct record_switch *r, struct thr
 		r->file = state->file;
 		if (!r->file.kind)
 			call_fill_none(&r->file, state->row, task, state->compat);
+		if (r->state == LEAVE_sleep && (state->serves || state->request))
+			r->file.flags |= in_request();
 		if (state->begin_ns && now > state->begin_ns)
 			r->since_ns = now - state->begin_ns;
 		if (state->restarts == RESTARTS_OPEN && r->state == LEAVE_sleep &&

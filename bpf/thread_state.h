@@ -93,7 +93,10 @@ struct thread_state {
 	u64 call_identity;
 	u32 tid;       /* its number when the state was made, or since its last exec */
 	u8 scope_kept; /* of detail: the same without cgroups, which a thread can leave */
-	u8 pad[3];
+	u8 serves;     /* it had a client: a connection that was accepted (bpf/in_request.h) */
+	u8 request;    /* it has read a request, and not answered yet */
+	u8 pad;
+	u64 client_epoll; /* the epoll in which a client ended its sleep last; 0: none did */
 	u64 bytes_end_ns; /* of its last call on a Unix socket; 0: none was seen */
 	u64 exit_ns;	  /* when its exit began; 0: it has not */
 	u64 entered_ns;	  /* when it came into scope during its life; 0: from its begin on */

@@ -177,6 +177,12 @@ struct file_ref {
 #define FILE_NONE_REQUEST 1024
 /* With kind 0, of a waking: the thread slept on the futex whose word has the address `key`. */
 #define FILE_NONE_WORD 2048
+/*
+ * With a futex or an epoll for which a thread waits: it is in the middle of a request of a client.
+ * Either it has read one and not answered yet, or it is the only thread of a process that has a
+ * client, and no client can end this wait.
+ */
+#define FILE_IN_REQUEST 4096
 
 /* The sides of a socket. One that listens, or a datagram socket with a name and no peer: LISTENS.
  */

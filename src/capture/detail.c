@@ -216,9 +216,12 @@ int capture_bytes_set(struct capture *c, bool bytes, struct error *e)
 		return err;
 	level_add(c, host_clock_now_ns(), filters);
 	c->filters = filters;
-	if (!bytes)
-		capture_features_bytes_detach(c);
-	return 0;
+	if (bytes)
+		return 0;
+	capture_features_bytes_detach(c);
+	/* nobody sees any more that a request is answered */
+	err = capture_scope_iterate(c, c->programs->progs.bytes_forget);
+	return err ? error_set(e, err, "cannot change the level of detail") : 0;
 }
 
 static int level_tell(const struct capture_sink *sink, u64 time_ns, u32 filters)

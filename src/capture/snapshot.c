@@ -81,8 +81,9 @@ int capture_snapshot(struct capture *c, struct capture_delivery *to, struct erro
 {
 	const struct capture_sink *sink = &to->sink;
 	struct programs *p = c->programs;
-	int err = threads_look(c, to);
+	int err = capture_scope_iterate(c, p->progs.snapshot_clients);
 
+	err = err ? err : threads_look(c, to);
 	if (!err) {
 		capture_hidden_count(c);
 		capture_scope_settled(c);

@@ -13,6 +13,9 @@
  * (circles_find()). That does not hold for the idle threads of Go and parked ones of Rust, which
  * hand work to each other.
  *
+ * A wait in the middle of a request is for that request, if the thread alone sleeps on the futex,
+ * or if REQUESTS_PERCENT of the waits for it are in one. Else threads wait there for work, too.
+ *
  * All of this are counts of pairs (waker, sleeper), which add up over chunks.
  */
 #include "map/futex.h"
@@ -26,6 +29,7 @@
 #define USES_LEAST 8
 #define LOCK_PERCENT 60
 #define POOL_PERCENT 20
+#define REQUESTS_PERCENT 90
 
 /* ---- waits by futex ---- */
 
@@ -108,6 +112,7 @@ struct judging {
 	struct map pairs;	/* pair_key() -> count, of all futexes; then those in circles */
 	struct map woken, woke; /* tid -> count, of the futex in hand */
 	u64 count;		/* its wake-ups */
+	u64 waits, in_request;	/* all waits for it, and those in the middle of a request */
 	bool several;		/* of all its waits */
 };
 
@@ -245,13 +250,17 @@ static int futex_count(struct judging *j, const struct sum *sums, size_t count)
 
 	map_free(&j->woken);
 	map_free(&j->woke);
-	j->count = 0;
+	j->count = j->waits = j->in_request = 0;
 	j->several = true;
 	for (size_t i = 0; i < count && !err; i++) {
 		const struct sum *sum = &sums[i];
+		struct futex_wait_kind kind = futex_sum_kind(sum);
 		u32 waker = futex_sum_waker(sum);
 
-		j->several &= futex_sum_kind(sum).several;
+		j->several &= kind.several;
+		j->waits = smaller(j->waits + smaller(sum->count, COUNT_MOST), COUNT_MOST);
+		if (kind.work == WORK_IN_REQUEST)
+			j->in_request += smaller(sum->count, COUNT_MOST - j->in_request);
 		err = count_add(&j->woken, futex_sum_sleeper(sum), waker ? sum->count : 0);
 		if (err || !waker)
 			continue;
@@ -301,6 +310,9 @@ static int futex_judge(struct judging *j, const struct sum *sums, size_t count,
 	*use = (struct futex_use){.address = sums->key, .pid = sums->pid};
 	use->lock = j->count >= USES_LEAST && reverses * 100 > j->count * LOCK_PERCENT;
 	use->pool = j->count >= USES_LEAST && reverses * 100 <= j->count * POOL_PERCENT;
+	use->woken = j->count;
+	use->of_requests = j->several && (j->woken.count == 1 ||
+					  j->in_request * 100 >= j->waits * REQUESTS_PERCENT);
 	return 0;
 }
 
@@ -353,5 +365,12 @@ struct futex_use futex_use_of(const struct partial *p, u32 pid, u64 address)
 
 bool futex_is_idle(enum work work, const struct futex_use *use)
 {
-	return work == WORK_BY_WORD ? use->pool : !use->lock;
+	if (work == WORK_BY_WORD)
+		return use->pool;
+	return !use->lock && !(work == WORK_IN_REQUEST && use->of_requests);
+}
+
+bool futex_is_lock(enum work work, const struct futex_use *use)
+{
+	return use->lock || (work == WORK_IN_REQUEST && use->of_requests && use->woken);
 }

@@ -29,8 +29,11 @@ struct futex_wait_kind {
 struct futex_use {
 	u64 address; /* FUTEX_ADDRESS() */
 	u32 pid;
-	bool lock; /* those who wake on it also sleep on it */
-	bool pool; /* they are others */
+	bool lock;  /* those who wake on it also sleep on it */
+	bool pool;  /* they are others */
+	bool woken; /* a thread woke one of its sleepers */
+	/* waits for it in the middle of a request are for the request (WORK_IN_REQUEST) */
+	bool of_requests;
 };
 
 /* Adds a wait for a futex to partial.futexes. 0 or -ENOMEM. */
@@ -46,7 +49,13 @@ int futexes_judge(struct partial *p);
 /* What is known of a futex, by any address of it; all false: nothing. Of a judged partial. */
 struct futex_use futex_use_of(const struct partial *p, u32 pid, u64 address);
 
-/* Whether a wait for a futex, WORK_FUTEX or WORK_BY_WORD, is one for work. */
+/* Whether a wait for a futex is one for work; `work`: one of those behind WORK_WAITS. */
 bool futex_is_idle(enum work work, const struct futex_use *use);
+
+/*
+ * Whether it is one for a lock, so that its time-outs are, too: programs look after a while whether
+ * the lock is free. A word on which nobody wakes is a sleep.
+ */
+bool futex_is_lock(enum work work, const struct futex_use *use);
 
 #endif

@@ -108,11 +108,11 @@ static void change_add(struct change *c, const struct sum *sum, const struct fut
 
 	if (kind.under || !work_is_part(kind.part))
 		return;
-	if (use->lock && kind.part == SPLIT_timer)
+	if (futex_is_lock(kind.work, use) && kind.part == SPLIT_timer)
 		c->locked_ns = split_sum(c->locked_ns, ns);
-	if (kind.work == WORK_FUTEX && use->lock)
+	if (work_is_assumed(kind.work) && !futex_is_idle(kind.work, use))
 		c->less.ns[at] = split_sum(c->less.ns[at], ns);
-	else if (kind.work == WORK_BY_WORD && use->pool)
+	else if (!work_is_assumed(kind.work) && futex_is_idle(kind.work, use))
 		c->more.ns[at] = split_sum(c->more.ns[at], ns);
 }
 
@@ -240,7 +240,7 @@ static enum split_part futex_part(const struct futex_wait_kind *kind, const stru
 {
 	if (futex_is_idle(kind->work, use))
 		return SPLIT_idle;
-	return use->lock ? SPLIT_lock : kind->part;
+	return futex_is_lock(kind->work, use) ? SPLIT_lock : kind->part;
 }
 
 /* Waits of one kind for one futex: changes the time of its thread and its call. */
@@ -316,7 +316,7 @@ struct split idle_split(const struct partial *p, const struct kspan *k)
 		return split;
 	if (futex_is_idle(k->work, &use)) {
 		work_to_idle(&split, &idle);
-	} else if (use.lock) {
+	} else if (futex_is_lock(k->work, &use)) {
 		idle = (struct work_split){0};
 		change_apply(&c, &split, &idle, false);
 	}

@@ -102,7 +102,7 @@ enum {
 	WAKER_NO_DEVICE = 1 << 11, /* a kernel thread or RCU without a device behind it */
 };
 
-enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK, ARG_JOIN, ARG_REQUEST };
+enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK, ARG_JOIN, ARG_REQUEST, ARG_IN_REQUEST };
 
 #define MODE(name) (1 << MODE_##name)
 #define STATE(name) (1 << LEAVE_##name)
@@ -182,6 +182,8 @@ static const struct cause_rule rules[] = {
 	  THEN(fault, "the futex's page") },
 	{ .calls = CALL_FUTEX, .wakers = WAKER_TIMER, THEN(timer, "futex timed out") },
 	{ .calls = CALL_FUTEX, .arg0 = ARG_JOIN, THEN(child, "waits for the end of a thread") },
+	{ .calls = CALL_FUTEX, .arg0 = ARG_IN_REQUEST,
+	  THEN(lock, "futex, in the middle of a request") },
 	{ .calls = CALL_FUTEX, THEN(lock, "futex") },
 	{ .calls = CALL_FILE_LOCK, .wakers = WAKER_STORAGE, .states = STATE(disk_sleep),
 	  THEN(disk, "file metadata") },
@@ -222,6 +224,10 @@ static const struct cause_rule rules[] = {
 	  THEN(disk, "woken by a block device") },
 	{ .calls = CALL_RING, .wakers = WAKER_IRQ | WAKER_KERNEL_THREAD,
 	  THEN(disk, "an I/O of the ring completed") },
+	{ .calls = CALL_POLL, .arg0 = ARG_IN_REQUEST, .wakers = WAKER_TASK,
+	  THEN(ipc, "in the middle of a request: woken by another thread") },
+	{ .calls = CALL_POLL, .arg0 = ARG_IN_REQUEST, .wakers = WAKER_NOT_SEEN,
+	  THEN(other, "in the middle of a request: waits for events") },
 	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_TASK,
 	  THEN(ipc, "woken by another thread: pipe, eventfd, signal") },
 	{ .calls = CALL_POLL, .wakers = WAKER_IRQ | WAKER_KERNEL_THREAD,
@@ -486,6 +492,8 @@ static bool arg0_fits(u8 want, const struct cause_query *q)
 		return futex_is_join(q);
 	case ARG_REQUEST:
 		return q->file.kind || q->file.flags & FILE_NONE_REQUEST;
+	case ARG_IN_REQUEST:
+		return q->file.flags & FILE_IN_REQUEST;
 	default:
 		return q->arg0 & CLONE_VFORK_FLAG;
 	}

@@ -135,7 +135,7 @@ static void stay_tell(struct life *l, const struct life_stay *stay, const struct
 	w.split.ns[SPLIT_runnable] += (s64)(stay->known_ns - stay->woken_ns);
 	w.split.ns[SPLIT_unknown] += (s64)(stay->woken_ns - slept + w.end_ns - stay->known_ns);
 	life_spend(l, w.part, w.begin_ns, slept);
-	if (w.work && w.work != WORK_BY_WORD && context_is_none(&w.ctx))
+	if (work_is_assumed(w.work) && context_is_none(&w.ctx))
 		life_idle_note(l, w.part, w.begin_ns, slept);
 	life_spend(l, SPLIT_unknown, slept, stay->woken_ns);
 	life_spend(l, SPLIT_runnable, stay->woken_ns, stay->known_ns);

@@ -37,6 +37,15 @@
  *   the word decides in the end (map/idle.c).
  * - Other values, such as the counter of a condition variable of Rust or of newer versions of
  *   glibc, tell nothing: the word alone decides, and without it the wait is for a lock.
+ *
+ * Requests. A thread in the middle of a request waits for no work (FILE_IN_REQUEST), but for what
+ * the request needs: a lock of the database, a semaphore, another process.
+ * - A process with one thread and one connection, as those of PostgreSQL, waits for its client
+ * where the client can come. If it waits in another epoll, or for a futex, it is in a request.
+ * - Loops of several threads that carry out requests together wait for a word together. A thread of
+ *   them that has just read a request is without work all the same. So a futex on which several
+ *   threads sleep is one of requests only if nearly all waits for it are within one (map/futex.c).
+ *   Threads of Go, and parked ones of Rust, run others' work, so their own reads tell nothing.
  */
 #include "model/work.h"
 
@@ -64,7 +73,7 @@ enum {
 	END_OTHER = 1 << 6,
 };
 
-enum { ARG_ANY, ARG_NO_FILE, ARG_ENDLESS, ARG_LEADER, ARG_REQUEST };
+enum { ARG_ANY, ARG_NO_FILE, ARG_ENDLESS, ARG_LEADER, ARG_REQUEST, ARG_IN_REQUEST };
 
 /* What the operation and the value of a futex tell. */
 enum {
@@ -120,6 +129,7 @@ static const struct work_rule rules[] = {
 	{ .calls = CALL_SELECT, .arg = ARG_ENDLESS, THEN(WAITS, "waits for a signal") },
 	{ .calls = CALL_SELECT, .arg = ARG_NO_FILE, THEN(NOT, "") },
 	{ .calls = CALL_POLL, .kinds = KINDS_SOCKET, .sides = FILE_MADE, THEN(NOT, "") },
+	{ .calls = CALL_POLL, .arg = ARG_IN_REQUEST, THEN(NOT, "") },
 	{ .calls = CALL_POLL, .ends = END_NOT_YET, THEN(WAITS, "nothing came yet") },
 	{ .calls = CALL_POLL, .ends = END_TIME, THEN(WAITS, "nothing came in time") },
 	{ .calls = CALL_POLL, .ends = END_SERVED, THEN(WAITS, "a client came") },
@@ -132,6 +142,8 @@ static const struct work_rule rules[] = {
 	  THEN(WAITS, "first process of a session or a host, without work") },
 
 	{ .calls = CALL_FUTEX, .futexes = FUTEX_LOCK, THEN(NOT, "") },
+	{ .calls = CALL_FUTEX, .futexes = FUTEX_ZERO, .arg = ARG_IN_REQUEST,
+	  THEN(IN_REQUEST, "condition variable or semaphore, also without a request") },
 	{ .calls = CALL_FUTEX, .futexes = FUTEX_ZERO,
 	  THEN(FUTEX, "condition variable, semaphore or idle thread") },
 	{ .calls = CALL_FUTEX, .futexes = FUTEX_PARKED, THEN(FUTEX, "parked thread") },
@@ -255,6 +267,8 @@ static bool arg_fits(u8 want, const struct cause_query *q)
 		return q->arg0 == 0 && !q->file.kind && q->file.flags & FILE_NONE_ENDLESS;
 	case ARG_REQUEST:
 		return q->file.kind || q->file.flags & FILE_NONE_REQUEST;
+	case ARG_IN_REQUEST:
+		return q->file.flags & FILE_IN_REQUEST;
 	default:
 		return !q->file.kind && q->file.flags & FILE_NONE_LEADER;
 	}

@@ -18,8 +18,10 @@ enum work {
 	WORK_WAITS = 1,	  /* it waits for work */
 	WORK_FUTEX = 2,	  /* for work, unless those who wake on this futex also sleep on it */
 	WORK_BY_WORD = 3, /* only the use of its futex can tell */
+	/* for work only if threads that have no request wait for the same futex, too */
+	WORK_IN_REQUEST = 4,
 };
-#define WORK_VALUES_COUNT 4
+#define WORK_VALUES_COUNT 5
 
 /* Whether such a wait is taken as one for work until its futex says otherwise. */
 static inline bool work_is_assumed(u8 work)

@@ -29,9 +29,11 @@ tests = harness.Tests()
 LOAD_MS = 500 * harness.SLOWER
 SHARE = 0.95
 DELAY_S = 0.1 * harness.SLOWER
+HELD_MS = 300 * harness.SLOWER  # a row of PostgreSQL, or a monitor of Java
 REQUESTS = 10
 PIDS = {}  # the name of a program -> its pids
 UPSTREAM = {}  # the proxy's worker, the port of the server behind it, what strace saw
+ROWS = {}  # how to ask PostgreSQL; recording -> the pids of who has a row and of who waits for it
 
 
 def source(name):
@@ -119,7 +121,47 @@ def start_postgres(stack):
                   subprocess.run(ask, capture_output=True, check=False).returncode == 0, "postgres")
     PIDS["postgres"] = [postgres.pid, *[pid for pid in servers.children(postgres.pid)
                                         if works_in_background(pid)]]
+    ROWS["psql"] = ["psql", "-h", place, "-U", "postgres", "-qAt", "postgres"]
+    servers.run(*ROWS["psql"], "-c", "create table t as select 1 as n")
     return lambda: equal(servers.run(*ask), "1\n", "answer of postgres")
+
+
+class LockedRow:
+    """One session of PostgreSQL has changed a row, and another one waits to change it, too."""
+
+    def __init__(self, stack):
+        session = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self.holder = stack.enter_context(harness.Process(ROWS["psql"], **session))
+        self.waiter = stack.enter_context(harness.Process(ROWS["psql"], **session))
+        self.pids = self.ask(self.holder, "begin; update t set n = n + 1"), self.ask(self.waiter)
+        self.tell(self.waiter, "update t set n = n + 1")
+        harness.until(lambda: servers.run(
+            *ROWS["psql"], "-c", "select wait_event_type from pg_stat_activity "
+            f"where pid = {self.pids[1]}") == "Lock\n", "a session that waits for a row")
+
+    @staticmethod
+    def tell(session, *statements):
+        session.stdin.write("".join(f"{statement};\n" for statement in statements))
+        session.stdin.flush()
+
+    def ask(self, session, *statements):
+        self.tell(session, *statements, "select pg_backend_pid()")
+        return int(session.stdout.readline())
+
+    def release(self):
+        self.tell(self.holder, "commit")
+        for session in self.holder, self.waiter:
+            session.stdin.close()
+            equal(session.wait(60), 0, "status of psql")
+
+
+def wait_for_row():
+    """As long as HELD_MS in the recording."""
+    with contextlib.ExitStack() as stack:
+        row = LockedRow(stack)
+        row.ask(row.holder, f"do $$ begin perform pg_sleep({HELD_MS / 1000}); end $$")
+        row.release()
+        return row.pids
 
 
 def start_go(stack):
@@ -140,7 +182,7 @@ def start_held(stack, name, *command):
     """A command that begins once its standard input ends."""
     held = stack.enter_context(harness.Process(
         ["sh", "-c", "read line; exec \"$@\"", "sh", *map(str, command)], stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL))
+        stdout=subprocess.PIPE))
     PIDS[name] = [held.pid]
     return held
 
@@ -151,11 +193,24 @@ def start_loads(stack):
              start_held(stack, "python", "/usr/bin/python3", "-S", "-E", source("gil.py"), LOAD_MS)]
     if shutil.which("java") and shutil.which("javac"):
         servers.run("javac", "-d", fathom.dir, source("Locks.java"))
-        loads.append(start_held(stack, "java", "java", "-cp", fathom.dir, "Locks", LOAD_MS))
+        loads.append(start_held(stack, "java", "java", "-cp", fathom.dir, "Locks", LOAD_MS,
+                                HELD_MS))
     if shutil.which("rustc"):
         servers.run("rustc", "-o", fathom.path("rust-locks"), source("locks.rs"))
         loads.append(start_held(stack, "rust", fathom.path("rust-locks"), LOAD_MS))
     return loads
+
+
+def ask_java(java):
+    """Two clients at once, of which one waits for the other's monitor."""
+    port = int(java.stdout.readline())
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+                   for _ in range(2)]
+        for client in clients:
+            client.sendall(b"x")
+        for client in clients:
+            equal(client.recv(1), b"x", "answer of java")
 
 
 def traced(pid):
@@ -200,18 +255,29 @@ def record():
             ask()
         for load in loads:
             load.stdin.close()
+        if "java" in PIDS:
+            ask_java(next(load for load in loads if load.pid in PIDS["java"]))
+        if ROWS:
+            ROWS["all"] = wait_for_row()
         for load in loads:
             equal(load.wait(120), 0, "status of a program")
         return recorder.stop(), record_waits()
 
 
 def record_waits():
-    """The proxy once more, where no call is recorded."""
-    recorder = servers.Recorder(fathom, "waits", "--detail", "waits", "-p", UPSTREAM["pid"])
-    begin = time.monotonic_ns()
-    for _ in range(REQUESTS // 2):
-        get(UPSTREAM["proxy"])
-    UPSTREAM["asked_ns"] = time.monotonic_ns() - begin
+    """The proxy once more, where no call is recorded, and a row that is locked before."""
+    pids = [UPSTREAM["pid"], *PIDS.get("postgres", [])[:1]]
+    with contextlib.ExitStack() as stack:
+        row = LockedRow(stack) if ROWS else None
+        recorder = servers.Recorder(fathom, "waits", "--detail", "waits", "-p",
+                                    ",".join(map(str, pids)))
+        begin = time.monotonic_ns()
+        for _ in range(REQUESTS // 2):
+            get(UPSTREAM["proxy"])
+        UPSTREAM["asked_ns"] = time.monotonic_ns() - begin
+        if row:
+            row.release()
+            ROWS["waits"] = row.pids
     return recorder.stop()
 
 
@@ -252,6 +318,40 @@ def a_lock_is_a_lock():
         check_share("c", "lock_ns", thread, besides=("timer_ns",))  # they hold it asleep
     check_share("rust", "lock_ns", "mutex", besides=("timer_ns",))
     check_share("python", "lock_ns", "*")
+
+
+def check_row(recording, name, least_ns):
+    """Who waits for a row of another one is in the middle of a request, and not idle."""
+    if not ROWS:
+        return "PostgreSQL is missing"
+    rows = {row["tid"]: row["time"] for row in fathom.report(recording, "thread")["rows"]}
+    time_ns = rows[ROWS[name][1]]
+    sleep_ns = {part: time_ns[part] for part in SLEEPS if time_ns[part]}
+    print(f"# who waits for a row: {sleep_ns}")
+    waited_ns = sum(ns for part, ns in sleep_ns.items() if part != "idle_ns")
+    check(waited_ns >= least_ns, f"it waits for {least_ns} ns: {sleep_ns}")
+    return None
+
+
+@tests.add
+def who_waits_for_a_row_is_not_idle():
+    return check_row(RECORDING, "all", 0.98e6 * HELD_MS)
+
+
+@tests.add
+def nor_is_who_waits_since_before_the_recording():
+    return check_row(WAITS, "waits", 0.98e9 * REQUESTS // 2 * DELAY_S)
+
+
+@tests.add
+def who_waits_for_a_monitor_in_a_request_waits_for_a_lock():
+    if "java" not in PIDS:
+        return "Java is missing"
+    sleep_ns = sleep_of("java", "request")
+    print(f"# in requests: { {key: ns for key, ns in sleep_ns.items() if ns} }")
+    check(sleep_ns["lock_ns"] > 0.5e6 * HELD_MS, f"a lock: {sleep_ns}")
+    check(sleep_ns["timer_ns"] > 1.9e6 * HELD_MS, f"who has it sleeps: {sleep_ns}")
+    return None
 
 
 @tests.add

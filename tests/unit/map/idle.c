@@ -22,6 +22,7 @@ struct futex_wait {
 	u64 address, begin_ns;
 	u32 operation, value;
 	struct context ctx;
+	bool in_request;
 };
 
 static void apply_wait(struct partial *p, const struct futex_wait *w)
@@ -47,6 +48,8 @@ static void apply_wait(struct partial *p, const struct futex_wait *w)
 
 	if (!w->waker)
 		wakes.context = WAKE_timer;
+	if (w->in_request)
+		leaves.file.flags |= FILE_IN_REQUEST;
 	leaves.head.kind = enters.head.kind = RECORD_switch;
 	wakes.head.kind = RECORD_waking;
 	ends.head.kind = RECORD_syscall;
@@ -116,7 +119,8 @@ TEST(who_is_woken_by_others_is_a_pool)
 	struct partial *p;
 
 	for (u32 i = 0; i < 12; i++)
-		waits[i] = (struct futex_wait){1 + i % 3, 50, POOL, 0, WAIT_BITSET, 0, {{0}, {0}}};
+		waits[i] = (struct futex_wait){1 + i % 3,   50, POOL,	    0,
+					       WAIT_BITSET, 0,	{{0}, {0}}, false};
 	p = map_waits(waits, 12);
 	check_part(p, SPLIT_idle, 12);
 	check_part(p, SPLIT_lock, 0);
@@ -130,9 +134,10 @@ TEST(who_wake_each_other_share_a_lock)
 	struct partial *p;
 
 	for (u32 i = 0; i < 24; i++)
-		waits[i] = (struct futex_wait){
-			1 + i % 3, i < 12 ? 1 + (i + 1) % 3 : 0, LOCK, 0, WAIT_BITSET, 0,
-			{{0}, {0}}};
+		waits[i] = (struct futex_wait){1 + i % 3,   i < 12 ? 1 + (i + 1) % 3 : 0,
+					       LOCK,	    0,
+					       WAIT_BITSET, 0,
+					       {{0}, {0}},  false};
 	p = map_waits(waits, 24);
 	check_part(p, SPLIT_lock, 24);
 	check_part(p, SPLIT_idle, 0);
@@ -147,8 +152,8 @@ TEST(few_wake_ups_tell_nothing)
 	struct partial *p;
 
 	for (u32 i = 0; i < 6; i++)
-		waits[i] = (struct futex_wait){1 + i % 2,   2 - i % 2, LOCK,	  0,
-					       WAIT_BITSET, 0,	       {{0}, {0}}};
+		waits[i] = (struct futex_wait){1 + i % 2,   2 - i % 2, LOCK,	   0,
+					       WAIT_BITSET, 0,	       {{0}, {0}}, false};
 	p = map_waits(waits, 6);
 	check_part(p, SPLIT_idle, 6);
 	partial_free(p);
@@ -168,7 +173,8 @@ TEST(who_wake_each_other_on_futexes_of_their_own_share_a_lock)
 						       0,
 						       go ? WAIT : WAIT_BITSET,
 						       0,
-						       {{0}, {0}}};
+						       {{0}, {0}},
+						       false};
 		p = map_waits(waits, 20);
 		check_part(p, go ? SPLIT_idle : SPLIT_lock, 20);
 		partial_free(p);
@@ -192,10 +198,63 @@ TEST(a_circle_of_any_length_is_a_lock_and_a_chain_is_not)
 				1 + sleeper,	    chain && !before ? 50 : 1 + before - chain,
 				OWN + 16 * sleeper, 0,
 				WAIT_BITSET,	    0,
-				{{0}, {0}}};
+				{{0}, {0}},	    false};
 		}
 		p = map_waits(waits, 50);
 		check_part(p, chain ? SPLIT_idle : SPLIT_lock, 50);
+		partial_free(p);
+	}
+}
+
+/* A futex of its own: half of the waits are between requests, and half within one. */
+TEST(a_thread_in_a_request_is_not_idle)
+{
+	struct futex_wait waits[6];
+	struct partial *p;
+
+	for (u32 i = 0; i < 6; i++)
+		waits[i] = (struct futex_wait){.tid = 1,
+					       .waker = i < 2 ? 0 : 50,
+					       .address = OWN,
+					       .operation = WAIT_BITSET,
+					       .in_request = i % 2};
+	p = map_waits(waits, 6);
+	check_part(p, SPLIT_idle, 3);
+	check_part(p, SPLIT_lock, 3);
+	check_part(p, SPLIT_timer, 0);
+	partial_free(p);
+}
+
+/* Nobody wakes on the futex: it serves as a clock. */
+TEST(a_sleep_in_a_request_is_no_lock)
+{
+	struct futex_wait waits[4];
+	struct partial *p;
+
+	for (u32 i = 0; i < 4; i++)
+		waits[i] = (struct futex_wait){
+			.tid = 1, .address = OWN, .operation = WAIT_BITSET, .in_request = true};
+	p = map_waits(waits, 4);
+	check_part(p, SPLIT_idle, 0);
+	check_part(p, SPLIT_timer, 4);
+	partial_free(p);
+}
+
+/* Where threads without a request wait, too, those with one may wait for other work. */
+TEST(a_futex_of_several_threads_is_of_requests_if_all_have_one)
+{
+	for (u32 all = 0; all < 2; all++) {
+		struct futex_wait waits[6];
+		struct partial *p;
+
+		for (u32 i = 0; i < 6; i++)
+			waits[i] = (struct futex_wait){.tid = 1 + i % 2,
+						       .waker = 50,
+						       .address = POOL,
+						       .operation = WAIT_BITSET,
+						       .in_request = all || i % 3};
+		p = map_waits(waits, 6);
+		check_part(p, all ? SPLIT_lock : SPLIT_idle, 6);
 		partial_free(p);
 	}
 }
@@ -207,8 +266,8 @@ TEST(what_no_value_tells_is_a_lock_unless_others_wake)
 	struct partial *p;
 
 	for (u32 i = 0; i < 12; i++)
-		waits[i] = (struct futex_wait){1 + i % 3,   50,	    POOL,      0,
-					       WAIT_BITSET, 10 + i, {{0}, {0}}};
+		waits[i] = (struct futex_wait){1 + i % 3,   50,	    POOL,	0,
+					       WAIT_BITSET, 10 + i, {{0}, {0}}, false};
 	p = map_waits(waits, 12);
 	check_part(p, SPLIT_idle, 12);
 	partial_free(p);
@@ -224,7 +283,8 @@ TEST(under_a_span_a_wait_keeps_its_cause)
 
 	for (u32 i = 0; i < 12; i++)
 		waits[i] = (struct futex_wait){
-			1 + i % 3, 50, POOL, 0, WAIT_BITSET, 0, {{1}, {0, 0, 0, 0, 0, 0, 0, 1}}};
+			1 + i % 3, 50, POOL, 0, WAIT_BITSET, 0, {{1}, {0, 0, 0, 0, 0, 0, 0, 1}},
+			false};
 	p = map_waits(waits, 12);
 	check_part(p, SPLIT_lock, 12);
 	check_part(p, SPLIT_idle, 0);
@@ -244,8 +304,8 @@ TEST(a_process_that_lost_records_is_not_idle)
 	lost.head.time_ns = 96000;
 	apply(p, &lost);
 	for (u32 i = 0; i < 12; i++) {
-		waits[i] = (struct futex_wait){1 + i % 3,   50, POOL,	   100000 + i * 2 * LASTS,
-					       WAIT_BITSET, 0,	{{0}, {0}}};
+		waits[i] = (struct futex_wait){1 + i % 3,   50, POOL,	    100000 + i * 2 * LASTS,
+					       WAIT_BITSET, 0,	{{0}, {0}}, false};
 		apply_wait(p, &waits[i]);
 	}
 	partial_cover(p, 90000, 200000);

@@ -11,6 +11,7 @@
 #define WOKEN(name) .has_waker = true, .waker_context = WAKE_##name
 #define SOFTIRQ(number) WOKEN(softirq), .waker_vector = (number)
 #define DATA_OF(name) .waker_file = {.kind = FILE_KIND_##name}
+#define IN_REQUEST(name) .file = {.kind = FILE_KIND_##name, .flags = FILE_IN_REQUEST}
 #define ENDLESS .file = {.flags = FILE_NONE_ENDLESS}
 #define FUTEX(operation, value)                                                                    \
 	.file = {.key = FUTEX_KEY(operation, value), .flags = FILE_NONE_FUTEX}
@@ -74,6 +75,9 @@ static const struct {
 	{{NR(futex), STATE(sleep), FUTEX(JOIN, 4711)}, SPLIT_child, "end of a thread"},
 	{{NR(futex), STATE(sleep), FUTEX(JOIN, 2)}, SPLIT_lock, "futex"},
 	{{NR(futex), STATE(sleep), FUTEX(JOIN | 128, 4711)}, SPLIT_lock, "futex"},
+	{{NR(futex), STATE(sleep), .file = {.flags = FILE_NONE_FUTEX | FILE_IN_REQUEST}},
+	 SPLIT_lock,
+	 "middle of a request"},
 	{{NR(futex), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_fault, "page"},
 	{{NR(futex), STATE(disk_sleep), WOKEN(task)}, SPLIT_lock, "futex"},
 	{{NR(fork), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "copy"},
@@ -107,6 +111,11 @@ static const struct {
 	 "local peer"},
 	{{NR(poll), .arg0 = 1, WOKEN(task), DATA_OF(netlink), STATE(sleep)}, SPLIT_other, "kernel"},
 	{{NR(epoll_wait), FD(epoll), WOKEN(timer), STATE(sleep)}, SPLIT_timer, "timed out"},
+	{{NR(epoll_wait), IN_REQUEST(epoll), WOKEN(timer), STATE(sleep)}, SPLIT_timer, "timed out"},
+	{{NR(epoll_wait), IN_REQUEST(epoll), WOKEN(task), STATE(sleep)},
+	 SPLIT_ipc,
+	 "request: woken by another thread"},
+	{{NR(epoll_wait), IN_REQUEST(epoll), STATE(sleep)}, SPLIT_other, "middle of a request"},
 	{{NR(poll), .arg0 = 1, SOFTIRQ(1), STATE(sleep)}, SPLIT_timer, "timed out"},
 	{{NR(epoll_pwait2), SOFTIRQ(3), STATE(sleep)}, SPLIT_network, "traffic"},
 	{{NR(epoll_wait), SOFTIRQ(4), STATE(sleep)}, SPLIT_disk, "block device"},
