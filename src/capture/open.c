@@ -23,6 +23,7 @@
 #include "capture/kernel/event.h"
 #include "capture/kernel/kernel.h"
 #include "capture/kernel/meter.h"
+#include "capture/kernel/types.h"
 #include "capture/scope/scope.h"
 #include "capture/stack/stacks.h"
 #include "capture/watch.h"
@@ -35,10 +36,9 @@
 /* Sets byte and mask of task_struct.throttled for the programs, if the kernel has that field. */
 static void throttled_find(struct programs *programs, const struct btf *btf)
 {
-	const struct btf_type *task;
-	s32 id = btf__find_by_name_kind(btf, "task_struct", BTF_KIND_STRUCT);
+	u32 id = capture_type_id("task_struct", BTF_KIND_STRUCT);
+	const struct btf_type *task = id ? btf__type_by_id(btf, id) : NULL;
 
-	task = id > 0 ? btf__type_by_id(btf, id) : NULL;
 	for (u32 i = 0; task && i < btf_vlen(task); i++) {
 		const char *name = btf__name_by_offset(btf, btf_members(task)[i].name_off);
 		u32 bit = btf_member_bit_offset(task, i), bits = btf_member_bitfield_size(task, i);
@@ -56,8 +56,8 @@ static void throttled_find(struct programs *programs, const struct btf *btf)
  */
 static void uring_find(struct programs *programs, const struct btf *btf)
 {
-	s32 id = btf__find_by_name_kind(btf, "btf_trace_io_uring_complete", BTF_KIND_TYPEDEF);
-	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	u32 id = capture_type_id("btf_trace_io_uring_complete", BTF_KIND_TYPEDEF);
+	const struct btf_type *type = id ? btf__type_by_id(btf, id) : NULL;
 
 	while (type && !btf_is_func_proto(type))
 		type = btf__type_by_id(btf, type->type);
@@ -67,9 +67,9 @@ static void uring_find(struct programs *programs, const struct btf *btf)
 
 /* If states of threads are in a hash (bpf/kernel_versions.h), sizes it for the threads of a host.
  */
-static int states_size(struct programs *programs, const struct btf *btf)
+static int states_size(struct programs *programs)
 {
-	if (capture_field_in_btf(btf, "cgroup", "bpf_cgrp_storage"))
+	if (capture_type_has("cgroup", "bpf_cgrp_storage"))
 		return 0;
 	return bpf_map__set_max_entries(programs->maps.states_by_task, STATES_MAX);
 }
@@ -77,17 +77,14 @@ static int states_size(struct programs *programs, const struct btf *btf)
 /* Sets what the programs must know of the kernel's types. */
 static int types_find(struct programs *programs)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	int err;
+	const struct btf *btf = capture_types();
 
 	if (!btf)
 		return 0;
 	throttled_find(programs, btf);
 	uring_find(programs, btf);
 	capture_softirqs_find(programs, btf);
-	err = states_size(programs, btf);
-	btf__free(btf);
-	return err;
+	return states_size(programs);
 }
 
 static int open_sizes(struct capture *c, const struct capture_options *options)
@@ -181,6 +178,7 @@ static int open_load(struct capture *c, const struct capture_options *options, s
 	if (!c->programs)
 		return capture_messages_fail(e, errno, "cannot prepare the kernel programs");
 	err = open_configure(c, options, e);
+	capture_types_drop();
 	if (err)
 		return err;
 	capture_messages_begin();
@@ -329,7 +327,10 @@ const struct capture_feature *capture_features(const struct capture *c, size_t *
 
 int capture_probe(struct capture_feature *features, size_t max, struct error *e)
 {
-	return capture_features_probe(features, max, e);
+	int count = capture_features_probe(features, max, e);
+
+	capture_types_drop();
+	return count;
 }
 
 void capture_costs_read(struct capture *c, struct capture_costs *out)

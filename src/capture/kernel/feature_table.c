@@ -13,6 +13,7 @@
 #include <bpf/btf.h>
 
 #include "capture/kernel/kernel.h"
+#include "capture/kernel/types.h"
 
 enum feature_need {
 	USEFUL,
@@ -127,18 +128,11 @@ static const struct stand_in_row {
 
 _Static_assert(FEATURE_ROWS <= CAPTURE_FEATURES_MAX, "features");
 
-static bool tracepoint_in_btf(const struct btf *btf, const char *name)
+bool capture_type_has(const char *type, const char *field)
 {
-	char type[96];
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
-}
-
-bool capture_field_in_btf(const struct btf *btf, const char *type, const char *field)
-{
-	s32 id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	const struct btf *btf = capture_types();
+	u32 id = capture_type_id(type, BTF_KIND_STRUCT);
+	const struct btf_type *t = id ? btf__type_by_id(btf, id) : NULL;
 
 	for (u32 i = 0; t && i < btf_vlen(t); i++)
 		if (strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), field) == 0)
@@ -147,15 +141,15 @@ bool capture_field_in_btf(const struct btf *btf, const char *type, const char *f
 }
 
 /* Whether the kernel has the tracepoint or field that a row stands in for. */
-static bool newer_in_btf(const struct btf *btf, const char *instead_of)
+static bool newer_is_there(const char *instead_of)
 {
 	const char *dot = strchr(instead_of, '.');
 	char type[64];
 
 	if (!dot)
-		return tracepoint_in_btf(btf, instead_of);
+		return capture_type_is_tracepoint(instead_of);
 	snprintf(type, sizeof(type), "%.*s", (int)(dot - instead_of), instead_of);
-	return capture_field_in_btf(btf, type, dot + 1);
+	return capture_type_has(type, dot + 1);
 }
 
 static const struct stand_in_row *stand_in_of(const char *feature)
@@ -166,27 +160,24 @@ static const struct stand_in_row *stand_in_of(const char *feature)
 	return NULL;
 }
 
-static void feature_probe(struct capture_feature *feature, const struct btf *btf)
+static void feature_probe(struct capture_feature *feature)
 {
 	const struct stand_in_row *row = stand_in_of(feature->name);
 
 	feature->instead_of = row ? row->instead_of : NULL;
-	feature->spare = row && newer_in_btf(btf, row->instead_of);
+	feature->spare = row && newer_is_there(row->instead_of);
 	if (feature->spare)
 		return;
 	if (row && row->function)
-		feature->available = btf__find_by_name_kind(btf, row->function, BTF_KIND_FUNC) > 0;
+		feature->available = capture_type_id(row->function, BTF_KIND_FUNC);
 	else
-		feature->available = tracepoint_in_btf(btf, feature->name);
+		feature->available = capture_type_is_tracepoint(feature->name);
 }
 
 int capture_features_probe(struct capture_feature *features, size_t max, struct error *e)
 {
-	struct btf *btf;
-
 	capture_messages_begin();
-	btf = btf__load_vmlinux_btf();
-	if (!btf)
+	if (!capture_types())
 		return error_say(
 			e, ENOTSUP,
 			"this kernel does not describe its types (no /sys/kernel/btf/vmlinux): "
@@ -198,9 +189,8 @@ int capture_features_probe(struct capture_feature *features, size_t max, struct 
 			.needed = feature_rows[i].need == NEEDED,
 			.tells = feature_rows[i].need == TELLS || feature_rows[i].lost_kind,
 		};
-		feature_probe(&features[i], btf);
+		feature_probe(&features[i]);
 	}
-	btf__free(btf);
 	return FEATURE_ROWS;
 }
 
@@ -243,17 +233,16 @@ u16 capture_feature_made(const char *name, bool *writes)
 }
 
 /* Whether this kernel lets a program be attached to the begin of the function. */
-static bool function_can_be_traced(const struct btf *btf, const char *function)
+static bool function_can_be_traced(const char *function)
 {
 	static const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K},
 						  {.code = BPF_JMP | BPF_EXIT}};
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
-	s32 id = btf__find_by_name_kind(btf, function, BTF_KIND_FUNC);
-	int fd;
+	int fd = -1;
 
-	options.attach_btf_id = id > 0 ? id : 0;
-	fd = id > 0 ? bpf_prog_load(BPF_PROG_TYPE_TRACING, "probe", "GPL", nothing, 2, &options)
-		    : -1;
+	options.attach_btf_id = capture_type_id(function, BTF_KIND_FUNC);
+	if (options.attach_btf_id)
+		fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "probe", "GPL", nothing, 2, &options);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -261,16 +250,10 @@ static bool function_can_be_traced(const struct btf *btf, const char *function)
 
 void capture_features_try_functions(struct capture_feature *features, size_t count)
 {
-	struct btf *btf = NULL;
-
 	for (size_t i = 0; i < count; i++) {
 		const struct stand_in_row *row = stand_in_of(features[i].name);
 
-		if (!row || !row->function || !features[i].available)
-			continue;
-		if (!btf)
-			btf = btf__load_vmlinux_btf();
-		features[i].available = btf && function_can_be_traced(btf, row->function);
+		if (row && row->function && features[i].available)
+			features[i].available = function_can_be_traced(row->function);
 	}
-	btf__free(btf);
 }

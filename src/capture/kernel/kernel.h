@@ -31,7 +31,8 @@ u16 capture_feature_lost_kind(size_t feature);
  * be told.
  */
 u16 capture_feature_made(const char *name, bool *writes);
-bool capture_field_in_btf(const struct btf *btf, const char *type, const char *field);
+/* Whether a struct of the kernel has a member of that name. */
+bool capture_type_has(const char *type, const char *field);
 
 /* ---- features.c: 0 or a negative errno ---- */
 

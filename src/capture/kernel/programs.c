@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "capture/kernel/kernel.h"
+#include "capture/kernel/types.h"
 
 #ifdef __clang_analyzer__ /* the analyzer does not see that libbpf frees it */
 static inline void skeleton_free(struct bpf_object_skeleton *s)
@@ -25,11 +26,7 @@ static inline void skeleton_free(struct bpf_object_skeleton *s)
 /* Whether the kernel has bpf_rdonly_cast(). False also without BTF, which is an error later. */
 static bool kernel_casts(void)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = btf && btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
-
-	btf__free(btf);
-	return found;
+	return capture_type_id("bpf_rdonly_cast", BTF_KIND_FUNC);
 }
 
 struct programs *capture_programs_open(void)

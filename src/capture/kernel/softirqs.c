@@ -90,7 +90,7 @@ void capture_softirqs_find(struct programs *programs, const struct btf *btf)
 
 	/* a real-time kernel counts softirqs by thread */
 	if (!run_queue || !running || !preempt || !raised || !counts || !receives || !thread ||
-	    capture_field_in_btf(btf, "task_struct", "softirq_disable_cnt"))
+	    capture_type_has("task_struct", "softirq_disable_cnt"))
 		return;
 	programs->rodata->cpu_run_queue = run_queue;
 	programs->rodata->cpu_running_task = running;

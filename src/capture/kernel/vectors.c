@@ -5,13 +5,12 @@
  * interrupt stays noted for good.
  */
 #include <errno.h>
-#include <stdio.h>
 
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "capture/kernel/event.h"
 #include "capture/kernel/kernel.h"
+#include "capture/kernel/types.h"
 #include "programs.skel.h"
 
 static const char *const vector_names[CAPTURE_VECTOR_PROGRAMS] = {
@@ -26,16 +25,9 @@ static struct bpf_program *vector_program(const struct programs *programs, size_
 
 void capture_vectors_choose(struct programs *programs, bool wanted)
 {
-	struct btf *btf = wanted ? btf__load_vmlinux_btf() : NULL;
-	char type[64];
-
-	for (size_t i = 0; i < CAPTURE_VECTOR_PROGRAMS; i++) {
-		snprintf(type, sizeof(type), "btf_trace_%s", vector_names[i]);
-		bpf_program__set_autoload(
-			vector_program(programs, i),
-			btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0);
-	}
-	btf__free(btf);
+	for (size_t i = 0; i < CAPTURE_VECTOR_PROGRAMS; i++)
+		bpf_program__set_autoload(vector_program(programs, i),
+					  wanted && capture_type_is_tracepoint(vector_names[i]));
 }
 
 int capture_vectors_attach(struct programs *programs, struct bpf_link **links, struct error *e)
