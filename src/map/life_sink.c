@@ -21,7 +21,7 @@ static void wait_keep(struct partial *p, const struct life *l, const struct life
 			  .nr = w->nr,
 			  .visit_ns = w->visit_ns,
 			  .args = {w->arg0},
-			  .result = w->had_cpu,
+			  .result = wait_had_cpu(w),
 			  .file = w->file,
 			  .ctx = w->ctx,
 			  .reason = w->reason,

@@ -119,7 +119,9 @@ int partial_merge(struct partial *left, struct partial *right)
 	if (right->from_ns)
 		partial_cover(left, right->from_ns, right->to_ns);
 	err = err ? err : losses_merge(left, right);
+	cpu_turns_extend(&left->turns, right);
 	err = err ? err : lives_merge(left, right);
+	err = err ? err : cpu_turns_merge(&left->turns, &right->turns);
 	call_details_settle(&left->details);
 	err = err ? err : undecided_merge(left, right);
 	err = err ? err : kspans_merge(&left->kspans, &right->kspans);

@@ -29,6 +29,7 @@ void partial_free(struct partial *p)
 		free(p->lives.data[i]);
 	}
 	vec_free(&p->lives);
+	cpu_turns_free(&p->turns);
 	map_free(&p->current);
 	map_free(&p->taken);
 	facts_free(&p->facts);

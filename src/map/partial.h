@@ -28,6 +28,7 @@
 #include "base/intervals.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "map/cpu_turns.h"
 #include "map/fact/facts.h"
 #include "map/idle.h"
 #include "map/kernel/call_details.h"
@@ -105,6 +106,7 @@ struct partial {
 	struct map
 		taken; /* tids that an exec gave to another life: the life that had one is gone */
 	VEC(struct life *) lives; /* all, owned */
+	struct all_turns turns;	  /* of CPUs, if somebody asks who had them */
 	struct facts facts;
 	struct kspans kspans;	      /* with partial_options.spans */
 	struct map undecided;	      /* tid -> what may be kept (kspan_filter.c), owned */

@@ -85,6 +85,7 @@ static int feed(struct partial *p, u32 tid, enum life_event event, const struct 
 static int switch_apply(struct partial *p, const struct record_head *r)
 {
 	const struct record_switch *sw = (const void *)r;
+	struct record_switch enters;
 	u8 state = sw->state & LEAVE_MASK;
 	int err = 0;
 
@@ -97,8 +98,9 @@ static int switch_apply(struct partial *p, const struct record_head *r)
 		if (state == LEAVE_dead)
 			map_remove(&p->current, r->tid);
 	}
+	err = err ? err : cpu_turns_switch(p, sw, &enters);
 	if (!err && sw->next_tid && !(sw->mode & MODE_NEXT_OUT))
-		err = feed(p, sw->next_tid, LIFE_ENTERS, r);
+		err = feed(p, sw->next_tid, LIFE_ENTERS, &enters.head);
 	return err;
 }
 
@@ -355,6 +357,7 @@ static int gap_apply(struct partial *p, const struct record_head *r)
 	if (gap.begin_ns > r->time_ns)
 		gap.begin_ns = r->time_ns;
 	map_free(&p->current);
+	cpu_turns_part(&p->turns);
 	return vec_push(&p->gaps, gap);
 }
 

@@ -41,6 +41,7 @@
 
 #include "model/cause.h"
 #include "model/meter.h"
+#include "model/turns.h"
 #include "model/work.h"
 #include "record/record.h"
 #include "span/split.h"
@@ -90,17 +91,18 @@ struct life_wake {
 /* One stay off the CPU. */
 struct life_wait {
 	u64 begin_ns, end_ns;
-	u64 visit_ns;	       /* begin of the syscall or fault around it, 0: none or unknown */
-	u16 nr;		       /* or LIFE_CALL_UNKNOWN */
-	u8 mode;	       /* enum record_mode and MODE_* flags */
-	u8 state;	       /* enum record_leave_state */
-	u8 part;	       /* enum split_part of the time before the waking */
-	u8 work;	       /* enum work: whether that time waited for work */
-	bool unsure;	       /* records were lost: it may be several stays */
-	struct life_wake wake; /* the waking that ended it, if it was seen */
-	const char *reason;    /* the reason for the part; static */
-	u64 arg0;	       /* the first argument of the syscall around it */
-	u32 had_cpu;	       /* see LIFE_HAD_CPU() */
+	u64 visit_ns;		   /* begin of the syscall or fault around it, 0: none or unknown */
+	u16 nr;			   /* or LIFE_CALL_UNKNOWN */
+	u8 mode;		   /* enum record_mode and MODE_* flags */
+	u8 state;		   /* enum record_leave_state */
+	u8 part;		   /* enum split_part of the time before the waking */
+	u8 work;		   /* enum work: whether that time waited for work */
+	bool unsure;		   /* records were lost: it may be several stays */
+	struct life_wake wake;	   /* the waking that ended it, if it was seen */
+	const char *reason;	   /* the reason for the part; static */
+	u64 arg0;		   /* the first argument of the syscall around it */
+	u32 had_cpu;		   /* see LIFE_HAD_CPU() */
+	const struct turns *turns; /* of the CPU that it got; NULL: not told */
 	struct file_ref file;
 	struct context ctx;
 	struct split split;
@@ -206,6 +208,7 @@ struct life_state {
 	u64 doubt_from_ns, doubt_to_ns;
 	u64 slept_from_ns; /* with a waking: begin of the losses before it; 0: none */
 	struct life_stay held;
+	struct turns held_turns;
 	/*
 	 * The time of an exec, with which the spans of the old program end. Later records account
 	 * the time up to it; exec_ns is 0 afterwards.
@@ -341,6 +344,16 @@ int life_anchor(struct life *l, u64 from_ns, const struct life_sink *sink);
  * state, and accounts its last interval up to to_ns. 0 or -ENOMEM.
  */
 int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *sink);
+
+/* A kept record. Starts with all zero. */
+struct life_head_record {
+	size_t next;
+	enum life_event event;
+	void *record; /* of the life */
+};
+
+/* Goes on to the next kept record, which the caller may change. False: there is none. */
+bool life_head_next(const struct life *l, struct life_head_record *at);
 
 /* Whether a head from an untrusted source is one that a life could have kept. */
 bool life_head_valid(const struct life *l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Normalizes the losses in a head.
+ * Goes over a head, and normalizes the losses in it.
  *
  * The caller may feed losses to an unsettled life one by one, or all losses of a CPU as one; the
  * result is the same. Here the losses that reach beyond the record before them become one for each
@@ -111,4 +111,17 @@ int life_head_order(struct life *l)
 		l->head_bytes = losses_put(l, to, &losses);
 	vec_free(&losses);
 	return err;
+}
+
+bool life_head_next(const struct life *l, struct life_head_record *at)
+{
+	struct head_entry entry;
+
+	if (at->next >= l->head_bytes)
+		return false;
+	memcpy(&entry, l->head + at->next, sizeof(entry));
+	at->event = entry.event;
+	at->record = l->head + at->next + sizeof(entry);
+	at->next += entry.bytes;
+	return true;
 }

@@ -110,7 +110,8 @@ static struct life_stay stay_of(const struct life_state *s, u64 t)
 }
 
 /* Accounts and reports a stay. From doubt_ns to the waking it is unknown. */
-static void stay_tell(struct life *l, const struct life_stay *stay, const struct life_sink *sink)
+static void stay_tell(struct life *l, const struct life_stay *stay, const struct turns *turns,
+		      const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
 	const struct life_leave *v = &s->leave;
@@ -124,6 +125,7 @@ static void stay_tell(struct life *l, const struct life_stay *stay, const struct
 			      .wake = stay->wake,
 			      .arg0 = v->arg0,
 			      .had_cpu = stay->had_cpu,
+			      .turns = turns,
 			      .file = v->file,
 			      .ctx = v->ctx};
 	u64 slept = stay->doubt_ns ? stay->doubt_ns : stay->woken_ns;
@@ -158,7 +160,7 @@ void life_wait_end(struct life *l, u64 t, const struct life_sink *sink)
 {
 	struct life_stay stay = stay_of(&l->state, t);
 
-	stay_tell(l, &stay, sink);
+	stay_tell(l, &stay, NULL, sink);
 }
 
 /*
@@ -179,16 +181,24 @@ static bool stay_awaits_context(const struct life *l, const struct life_stay *st
 	return wait_work(v, &stay->wake, wait_part(v, &stay->wake, &reason)) != WORK_NOT;
 }
 
+static void stay_hold(struct life_state *s, const struct life_stay *stay, const struct turns *turns)
+{
+	s->held = *stay;
+	s->held_turns = *turns;
+}
+
 void life_wait_hold(struct life *l, u64 t, const struct record_switch *sw,
 		    const struct life_sink *sink)
 {
 	struct life_stay stay = stay_of(&l->state, t);
+	struct turns turns;
+	bool told = turns_get(sw, &turns);
 
 	stay.had_cpu = LIFE_HAD_CPU(sw->head.tid);
 	if (stay.doubt_ns || stay_awaits_context(l, &stay))
-		l->state.held = stay;
+		stay_hold(&l->state, &stay, &turns);
 	else
-		stay_tell(l, &stay, sink);
+		stay_tell(l, &stay, told ? &turns : NULL, sink);
 }
 
 /* The begin of the visit that a record ends or interrupts; 0: none, or unknown. */
@@ -251,7 +261,8 @@ static bool sleep_is_told(const struct life_leave *in, const struct life_wake *w
 }
 
 /* Reports a stay whose begin was not seen: only the time since its waking is known. */
-static void unseen_tell(struct life *l, const struct life_stay *stay, const struct life_sink *sink)
+static void unseen_tell(struct life *l, const struct life_stay *stay, const struct turns *turns,
+			const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
 	struct life_wait w = {
@@ -263,6 +274,7 @@ static void unseen_tell(struct life *l, const struct life_stay *stay, const stru
 		.part = SPLIT_runnable,
 		.reason = "",
 		.had_cpu = stay->had_cpu,
+		.turns = turns,
 		.wake = stay->wake};
 
 	w.split.ns[SPLIT_runnable] = (s64)(w.end_ns - w.begin_ns);
@@ -294,14 +306,16 @@ void life_unseen_end(struct life *l, u64 t, const struct record_switch *sw,
 				 .had_cpu = LIFE_HAD_CPU(sw->head.tid),
 				 .wake = s->wake};
 	bool woken = s->place == LIFE_UNSEEN && s->wake.has && s->wake.time_ns < t;
+	struct turns turns;
+	bool told = turns_get(sw, &turns);
 
 	if (woken)
 		stay.woken_ns = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
 	if (woken && s->wake.time_ns > s->last_ns && !s->doubt_to_ns && !s->missed) {
 		s->leave = (struct life_leave){0};
-		s->held = stay;
+		stay_hold(s, &stay, &turns);
 	} else {
-		unseen_tell(l, &stay, sink);
+		unseen_tell(l, &stay, told ? &turns : NULL, sink);
 	}
 }
 
@@ -323,6 +337,7 @@ void life_held_tell(struct life *l, enum life_event event, const struct record_h
 {
 	struct life_state *s = &l->state;
 	struct life_stay stay = s->held;
+	const struct turns *turns = s->held_turns.list[0].ago_ns ? &s->held_turns : NULL;
 	struct life_leave in;
 	u64 visit_ns = r ? visit_of(event, r) : 0;
 
@@ -335,15 +350,15 @@ void life_held_tell(struct life *l, enum life_event event, const struct record_h
 			stay.doubt_ns = 0;
 			held_take_context(l, event, r);
 		}
-		stay_tell(l, &stay, sink);
+		stay_tell(l, &stay, turns, sink);
 	} else if (r && call_of(l, event, r, stay.begin_ns, &in) &&
 		   sleep_is_told(&in, &stay.wake)) {
 		s->leave = in;
 		s->visit_ns = in.visit_ns;
 		s->visit_guess_ns = 0;
-		stay_tell(l, &stay, sink);
+		stay_tell(l, &stay, turns, sink);
 	} else {
-		unseen_tell(l, &stay, sink);
+		unseen_tell(l, &stay, turns, sink);
 	}
 }
 

@@ -18,7 +18,7 @@
 #include "map/fact/kind.h"
 #include "record/describe.h"
 
-#define CHECKPOINT_VERSION 35
+#define CHECKPOINT_VERSION 36
 
 static const char magic[8] = "fathombs";
 
@@ -120,6 +120,7 @@ static void archive_rest(struct archive *a, struct partial *p)
 	archive_losses(a, p);
 	archive_list(a, &p->span_losses, archive_span_loss);
 	archive_details(a, &p->details);
+	cpu_turns_archive(a, &p->turns);
 }
 
 /* ---- the whole ---- */
@@ -210,5 +211,6 @@ int checkpoint_follow(struct partial *checkpoint, u64 covered_ns, u64 at_ns)
 	for (size_t i = 0; i < checkpoint->spans.count; i++)
 		if (!checkpoint->spans.data[i]->gap_ns)
 			checkpoint->spans.data[i]->open_ns = at_ns;
+	cpu_turns_part(&checkpoint->turns);
 	return vec_push(&checkpoint->gaps, gap);
 }

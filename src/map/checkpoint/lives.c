@@ -131,6 +131,10 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_time(a, &s->doubt_to_ns);
 	archive_time(a, &s->slept_from_ns);
 	archive_stay(a, &s->held);
+	for (size_t i = 0; i < TURNS_MAX && s->held.end_ns; i++) {
+		archive_u32(a, &s->held_turns.list[i].tid);
+		archive_u32(a, &s->held_turns.list[i].ago_ns);
+	}
 	archive_time(a, &s->exec_ns);
 	archive_u32(a, &s->exec_tid);
 	archive_u16(a, &s->cpu);

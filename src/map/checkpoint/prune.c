@@ -43,6 +43,8 @@ int living_keep(struct living *living, const struct life *l)
 		err = map_put(&living->tids, l->state.wake.waker_tid, PRESENT);
 	if (!err && l->state.held.had_cpu)
 		err = map_put(&living->tids, l->state.held.had_cpu - 1, PRESENT);
+	for (size_t i = 0; i < TURNS_MAX && l->state.held.end_ns && !err; i++)
+		err = map_put(&living->tids, l->state.held_turns.list[i].tid, PRESENT);
 	err = err ? err : span_keep(living, &l->active.owner);
 	return err ? err : span_keep(living, &l->seen.owner);
 }
@@ -92,6 +94,9 @@ static int living_find(struct living *living, const struct partial *p)
 
 	for (size_t i = 0; i < p->lives.count && !err; i++)
 		err = living_keep(living, p->lives.data[i]);
+	for (size_t i = 0; i < p->turns.cpus.count; i++)
+		for (size_t k = 0; k < p->turns.cpus.data[i].count && !err; k++)
+			err = map_put(&living->tids, p->turns.cpus.data[i].list[k].tid, PRESENT);
 	return err;
 }
 

@@ -34,7 +34,7 @@
 #include "map/file/whole.h"
 
 #define PARTIAL_FILE_MAGIC "fathomP1"
-#define PARTIAL_FILE_VERSION 16u
+#define PARTIAL_FILE_VERSION 17u
 #define CHECKED_AT 12 /* where the part begins that the checksum covers */
 #define PARTS_AT 20
 

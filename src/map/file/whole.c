@@ -147,6 +147,7 @@ static void archive_whole(struct archive *a, struct partial *p)
 	else
 		checkpoint_lives_write(a, p);
 	archive_u64(a, &p->fed);
+	cpu_turns_archive(a, &p->turns);
 	archive_taken_all(a, p);
 	facts_archive(a, &p->facts, false);
 	if (archive_reads(a))

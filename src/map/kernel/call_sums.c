@@ -147,13 +147,60 @@ static u64 wake_key(const struct life_wake *wake)
 	       (thread ? (u64)wake->waker_tid << SUM_WAIT_TID_SHIFT : 0);
 }
 
-/* A wait for a CPU has no waker: what woke the thread ended the wait before. */
-static u64 had_cpu_key(const struct partial *p, u32 had_cpu)
+static u64 had_cpu_key(u32 tid)
 {
-	if (!had_cpu || !sums_tell(p, SUM_BY_HAD_CPU))
-		return 0;
-	return SUM_WAIT_HAD_CPU << SUM_WAIT_WAKER_SHIFT | (u64)(had_cpu - LIFE_HAD_CPU(0))
-								  << SUM_WAIT_TID_SHIFT;
+	return SUM_WAIT_HAD_CPU << SUM_WAIT_WAKER_SHIFT | (u64)tid << SUM_WAIT_TID_SHIFT;
+}
+
+/* Counts what one thread had of a wait for the CPU. */
+static int turn_add(struct partial *p, struct sum_of of, u64 key, u64 ns)
+{
+	const struct sum_one one = {.duration_ns = ns};
+
+	of.key |= key;
+	return sums_add_part(&p->waits, &of, SPLIT_runnable, &one);
+}
+
+/* Shares a wait for a CPU, which lasted so long up to its end, by who had the CPU. */
+static int turns_add(struct partial *p, const struct sum_of *of, const struct life_wait *w, u64 ns)
+{
+	struct turn_share shares[TURNS_MAX];
+	size_t count = turns_share(w->turns, ns, shares);
+	u64 rest = ns;
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		err = turn_add(p, *of, had_cpu_key(shares[i].tid), shares[i].ns);
+		rest -= shares[i].ns;
+	}
+	return err || !rest ? err : turn_add(p, *of, 0, rest);
+}
+
+/*
+ * Counts a wait for a CPU. It has no waker: what woke the thread ended the wait before. Where
+ * records were lost, the turns may not be those of the wait.
+ */
+static int runnable_add(struct partial *p, struct sum_of of, const struct life_wait *w, u64 ns)
+{
+	of.key |= SPLIT_runnable;
+	if (!w->had_cpu || !sums_tell(p, SUM_BY_HAD_CPU))
+		return turn_add(p, of, 0, ns);
+	if (!w->turns || w->unsure || !ns)
+		return turn_add(p, of, had_cpu_key(w->had_cpu - LIFE_HAD_CPU(0)), ns);
+	return turns_add(p, &of, w, ns);
+}
+
+u32 wait_had_cpu(const struct life_wait *w)
+{
+	struct turn_share shares[TURNS_MAX];
+	size_t count = 0, most = 0;
+
+	if (w->turns && !w->unsure)
+		count = turns_share(w->turns, (u64)w->split.ns[SPLIT_runnable], shares);
+	for (size_t i = 1; i < count; i++)
+		if (shares[i].ns > shares[most].ns)
+			most = i;
+	return count ? LIFE_HAD_CPU(shares[most].tid) : w->had_cpu;
 }
 
 bool wait_ended_by(const struct life_wait *w, struct file_ref *file)
@@ -261,7 +308,7 @@ static int call_wait_add(struct partial *p, const struct life *l, const struct l
 int wait_sums_add(struct partial *p, const struct life *l, const struct life_wait *w)
 {
 	const struct sum_one blocked = {.duration_ns = (u64)w->split.ns[w->part]};
-	const struct sum_one runnable = {.duration_ns = (u64)w->split.ns[SPLIT_runnable]};
+	const u64 runnable_ns = (u64)w->split.ns[SPLIT_runnable];
 	bool work = w->work && context_is_none(&w->ctx);
 	struct sum_of of;
 	int err = w->work > WORK_WAITS ? futex_wait_add(p, l, w) : 0;
@@ -269,25 +316,16 @@ int wait_sums_add(struct partial *p, const struct life *l, const struct life_wai
 	if (err || !sums_choose(p, l->pid, l->tid))
 		return err;
 	err = sum_of_wait(p, l, w, &of);
+	if (!err && (runnable_ns || w->part == SPLIT_runnable))
+		err = runnable_add(p, of, w, runnable_ns);
 	if (err)
 		return err;
 	of.key |= w->part;
-	if (w->part != SPLIT_runnable && runnable.duration_ns) {
-		struct sum_of after = of;
-
-		after.key = (of.key & ~SUM_WAIT_PART_MASK) | SPLIT_runnable |
-			    had_cpu_key(p, w->had_cpu);
-		err = sums_add_part(&p->waits, &after, SPLIT_runnable, &runnable);
-		if (err)
-			return err;
-	}
-	if (w->part == SPLIT_runnable)
-		of.key |= had_cpu_key(p, w->had_cpu);
-	else if (sums_tell(p, SUM_BY_WAKER))
+	if (sums_tell(p, SUM_BY_WAKER))
 		of.key |= wake_key(&w->wake);
 	if (work)
 		of.key |= SUM_WAIT_IDLE;
-	if (!work || w->work == WORK_WAITS)
+	if (w->part != SPLIT_runnable && (!work || w->work == WORK_WAITS))
 		err = sums_add_part(&p->waits, &of, w->part, &blocked);
 	return err ? err : call_wait_add(p, l, w);
 }

@@ -13,7 +13,8 @@
  *                       partial is finished), the call as above from bit 8 on,
  *                       the waker from bit 27 on: its kind (enum record_wake_context) + 1, and from
  *                       bit 32 on the tid of a thread. Waits for a CPU have there
- *                       SUM_WAIT_HAD_CPU, and the thread that had it (0: the CPU was idle)
+ *                       SUM_WAIT_HAD_CPU, and the thread that had it (0: the CPU was idle); one
+ *                       for which several had it is counted for each of them, with its share
  *   partial.blocks      requests to disks. Key: the device
  *
  * A new dimension is a bit of SUM_BY_*, and a place in a key or a member of struct sum_of.
@@ -134,6 +135,9 @@ int call_sums_add(struct partial *p, const struct call_sum *call, const struct s
  */
 int fault_sums_add(struct partial *p, const struct life *l, const struct file_use *use,
 		   const struct split *split, const struct sum_one *one);
+
+/* Who had the CPU longest while the thread waited for it: LIFE_HAD_CPU(); 0: not known. */
+u32 wait_had_cpu(const struct life_wait *w);
 
 /* Counts a wait: for its cause, and for a CPU after that. 0 or -ENOMEM. */
 int wait_sums_add(struct partial *p, const struct life *l, const struct life_wait *w);

@@ -30,7 +30,7 @@ struct kspan {
 	/* fault: address, ip, flags, offset in its file; uring: fd, IOSQE_*; block: enum block_arg
 	 */
 	u64 args[6];
-	s64 result; /* wait: LIFE_HAD_CPU() */
+	s64 result; /* wait: LIFE_HAD_CPU() of who had the CPU longest */
 	struct file_ref file;
 	struct context ctx;
 	const char *reason;    /* static */

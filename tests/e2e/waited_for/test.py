@@ -251,21 +251,22 @@ import os
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 pids = []
-for i in range(2):
+for i in range(3):
     pids.append(os.fork())
     if not pids[-1]:
         for k in range(1000000): pass
         os._exit(0)
 for pid in pids: os.waitpid(pid, 0)
-open("pids", "w").write("%d %d" % tuple(pids))
+open("pids", "w").write("%d %d %d" % tuple(pids))
 """)
     with open(os.path.join(folder, "pids"), encoding="ascii") as file:
-        first, second = (int(pid) for pid in file.read().split())
+        first, second, third = (int(pid) for pid in file.read().split())
     pairs = {(row["pid"], row["keys"]["preempted-by"]): row
              for row in fathom.report(recording, "process,preempted-by")["rows"]}
-    row = pairs.get((second, f"python3 (tid {first})"))
-    check(row and row["time"]["runnable_ns"] == row["total_ns"] > 5e6,
-          f"time that {second} waited for {first}: {row}, of {pairs.keys()}")
+    for who, had in (second, first), (third, first), (third, second):  # one wait for both
+        row = pairs.get((who, f"python3 (tid {had})"))
+        check(row and row["time"]["runnable_ns"] == row["total_ns"] > 5e6,
+              f"time that {who} waited for {had}: {row}, of {pairs.keys()}")
     waits = [span["attributes"] for trace in fathom.trace_all(recording)["traces"]
              for span in trace["spans"] if span["kind"] == "wait" and span["tid"] == second]
     check(any(wait.get("on_cpu_instead") == f"python3/{first}" and

@@ -74,7 +74,9 @@ static s64 check_had_cpu(const struct simulation *s, const struct partial *p)
 		kspans_get(&p->kspans, i, &k);
 		if (k.kind != KSPAN_WAIT || k.end_ns == s->to_ns)
 			continue;
-		CHECK_EQ(k.result, LIFE_HAD_CPU(simulation_had_cpu(k.end_ns)));
+		CHECK(k.result); /* of several threads the one that had it longest */
+		if (!k.split.ns[SPLIT_runnable])
+			CHECK_EQ(k.result, LIFE_HAD_CPU(simulation_had_cpu(k.end_ns)));
 		named_ns += k.split.ns[SPLIT_runnable];
 	}
 	return named_ns;
@@ -85,7 +87,7 @@ TEST(waits_for_a_cpu_name_who_had_it)
 	for (u64 seed = 1; seed <= seeds_of(50); seed++) {
 		struct simulation s;
 		struct partial *p;
-		s64 named_ns, sums_ns = 0;
+		s64 named_ns, sums_ns = 0, rest_ns = 0;
 
 		simulate(&s, seed, 6, 60);
 		p = finished(&s, map_range(&s, 0, s.records.count));
@@ -94,13 +96,15 @@ TEST(waits_for_a_cpu_name_who_had_it)
 			const struct sum *sum = &p->waits.list.data[i];
 			u64 kind = sum->key >> SUM_WAIT_WAKER_SHIFT & SUM_WAIT_WAKER_MASK;
 
-			if (kind != SUM_WAIT_HAD_CPU)
+			if (kind != SUM_WAIT_HAD_CPU) { /* behind more turns, or open */
+				rest_ns += sum->split.ns[SPLIT_runnable];
 				continue;
+			}
 			CHECK_EQ(sum_wait_part(sum->key), SPLIT_runnable);
 			sums_ns += sum->split.ns[SPLIT_runnable];
 		}
-		CHECK(named_ns > 0);
-		CHECK_EQ(sums_ns, named_ns);
+		CHECK(sums_ns > 0 && sums_ns <= named_ns);
+		CHECK(sums_ns + rest_ns >= named_ns);
 		partial_free(p);
 		simulation_free(&s);
 	}
