@@ -173,6 +173,26 @@ static void evidence_add(struct list *list, enum edge_evidence evidence, double 
 	real_add(list, "edge.probability", probability);
 }
 
+/* How the two ends of an exchange were found to be of one. */
+static void joined_add(const struct adding *a, struct list *list, const struct exchange *x)
+{
+	u32 ambiguous = a->r->connections.list.data[x->connection].ambiguous;
+
+	evidence_add(list, EDGE_BYTES, ambiguous > 1 ? 1.0 / ambiguous : 1);
+	if (ambiguous)
+		list_number(list, "edge.candidates", ambiguous);
+}
+
+/* Of a server how long the request waited for it, of a client how long the answer did. */
+static void unread_add(const struct adding *a, struct list *list, const struct request_span *of)
+{
+	bool server = of->kind == REQUEST_SERVER;
+	u64 ns = request_unread_ns(a->r, of->of, !server);
+
+	if (ns)
+		list_number(list, server ? "request.unread_ns" : "answer.unread_ns", ns);
+}
+
 static void edge_add(const struct adding *a, struct list *list, const struct request_span *of)
 {
 	const struct requests *r = a->r;
@@ -180,7 +200,7 @@ static void edge_add(const struct adding *a, struct list *list, const struct req
 	bool server = of->kind == REQUEST_SERVER;
 
 	if (server && exchange_at(a, of)->caller.process) {
-		evidence_add(list, EDGE_BYTES, 1);
+		joined_add(a, list, exchange_at(a, of));
 	} else if (r->node_parents[node_of_exchange(of->of, server)] == NO_NODE) {
 		return;
 	} else if (r->parents[of->of] == EDGE_ROOT) { /* the span of an application called */
@@ -217,6 +237,7 @@ static int attributes_make(struct adding *a, const struct request_span *of,
 	connection_add(a, &list, of);
 	ranges_add(&list, exchange_at(a, of));
 	edge_add(a, &list, of);
+	unread_add(a, &list, of);
 	child_add(a, &list, to->span_id);
 	if (threads > 1)
 		list_number(&list, "fathom.threads", threads);

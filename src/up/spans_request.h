@@ -4,7 +4,8 @@
  * client and one of kind server, with the attributes that `fathom requests` shows:
  *
  *   network.transport, network.local.address|port, network.peer.address|port, bytes.from, bytes.to,
- *   answer.from, answer.to, edge.evidence, edge.probability, edge.candidates, fathom.version,
+ *   answer.from, answer.to, edge.evidence, edge.probability, edge.candidates, request.unread_ns,
+ *   answer.unread_ns, fathom.version,
  *   fathom.time.PART_ns, fathom.threads, fathom.begin, fathom.end, thread.id
  *
  * and fathom.child: the id of a span of the application that is below it. That one is stored

@@ -114,6 +114,9 @@ TEST(attributes_are_those_of_requests)
 	CHECK(sure && sure->type == VALUE_REAL && sure->real > 0.5 && sure->real <= 1);
 	CHECK_EQ(number(&spans[2], "edge.candidates"), 1);
 	CHECK_EQ(number(&spans[2], "thread.id"), FRONT);
+	CHECK_EQ(number(&spans[1], "request.unread_ns"), 1000);
+	CHECK_EQ(number(&spans[0], "answer.unread_ns"), 1000);
+	CHECK_EQ(number(&spans[0], "request.unread_ns"), -1);
 	made_free(&m);
 }
 
