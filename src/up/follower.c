@@ -45,6 +45,7 @@ struct follower {
 	struct requests_kept kept;
 	int dir;
 	char boot_id[CHUNK_BOOT_BYTES];
+	bool has_looked;	/* since it took a chunk */
 	u64 passed_ns;		/* when the last pass ended */
 	u64 last_cost_ns;	/* of the last pass, with that of the chunks before it */
 	struct talkers talkers; /* of the thread of the hand-over */
@@ -129,27 +130,48 @@ static bool window_move(struct follower *f, u64 from_ns)
 	return false;
 }
 
-/* Makes room: what goes is not followed. */
+/* Makes room: what goes is not followed. Half of it stays, or as much as there is a state for. */
 static void window_bound(struct follower *f)
 {
 	while (recent_is_full(&f->recent)) {
 		size_t had = f->recent.chunks.count;
 
-		/* half of it stays, if there is a state */
-		if (!window_move(f, f->recent.chunks.data[had / 2]->info.begin_ns) ||
-		    f->recent.chunks.count == had)
+		for (size_t i = had / 2; i < had && f->recent.chunks.count == had; i++)
+			window_move(f, f->recent.chunks.data[i]->info.begin_ns);
+		if (f->recent.chunks.count == had)
 			recent_free(&f->recent);
 		left_out_count(f, had - f->recent.chunks.count);
 	}
+}
+
+/* Whether chunks are about to be left out: it looks earlier and rests less then. */
+static bool room_is_short(const struct follower *f)
+{
+	return f->recent.bytes > RECENT_BYTES_MAX / 4 * 3;
+}
+
+/* Begins with the first chunk before which there is a state. False: there is none yet. */
+static bool window_open(struct follower *f)
+{
+	for (size_t i = 0; i < f->recent.chunks.count && !f->recent.state.data; i++)
+		window_move(f, f->recent.chunks.data[i]->info.end_ns);
+	return f->recent.state.data;
+}
+
+/* Where room is short, chunks wait for the next look, which makes room. */
+static bool takes_more(struct follower *f)
+{
+	return f->has_looked || !room_is_short(f) || !window_open(f);
 }
 
 static void chunks_take(struct follower *f)
 {
 	struct recent_chunk *chunk;
 
-	while ((chunk = brought_take(f))) {
+	while (takes_more(f) && (chunk = brought_take(f))) {
 		int gone = recent_add(&f->recent, chunk);
 
+		f->has_looked = false;
 		left_out_count(f, gone < 0 ? 1 : (size_t)gone);
 		window_bound(f);
 	}
@@ -286,14 +308,7 @@ static void pass(struct follower *f, u64 wait_ns)
 	atomic_fetch_add(&f->board->cpu_ns, cost_ns);
 	f->last_cost_ns = cost_ns;
 	f->passed_ns = clock_now_ns();
-}
-
-/* Begins with the first chunk before which there is a state. False: there is none yet. */
-static bool window_open(struct follower *f)
-{
-	for (size_t i = 0; i < f->recent.chunks.count && !f->recent.state.data; i++)
-		window_move(f, f->recent.chunks.data[i]->info.end_ns);
-	return f->recent.state.data;
+	f->has_looked = true;
 }
 
 /* Whether there is so much to look at that a pass is worth it. */
@@ -308,12 +323,6 @@ static bool pass_is_due(struct follower *f, u64 wait_ns, u64 period_ns)
 	if (f->decider.decided_ns > since_ns)
 		since_ns = f->decider.decided_ns;
 	return last->end_ns >= since_ns + wait_ns + period_ns;
-}
-
-/* Whether chunks are about to be left out: it looks earlier and rests less then. */
-static bool room_is_short(const struct follower *f)
-{
-	return f->recent.bytes > RECENT_BYTES_MAX / 4 * 3;
 }
 
 static bool has_rested(const struct follower *f, bool is_short)

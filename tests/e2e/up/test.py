@@ -525,6 +525,8 @@ def requests_of_plain_services_are_traces():
         kinds = [(span["kind"], span["name"].rpartition(":")[2]) for span in spans]
         whole += sorted(kinds) == sorted([("client", str(front)), ("server", str(front)),
                                           ("client", str(back)), ("server", str(back))])
+        equal({span["service"] for span in spans if span["kind"] == "server"}, {"python3 plain.py"},
+              "service")
         for span in spans:
             equal(sum(split_of(span).values()), span["end_unix_ns"] - span["begin_unix_ns"],
                   f"sum of {split_of(span)}")
