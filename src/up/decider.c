@@ -72,6 +72,7 @@ static bool was_decided(const struct decider *d, const struct requests *r,
 
 int decider_choose(const struct decider *d, const struct decider_input *in, struct decision *out)
 {
+	u64 open_ns = in->open_ns ? in->open_ns : DECIDER_OPEN_NS;
 	u64 to_ns = in->to_ns, ended_ns = to_ns > in->wait_ns ? to_ns - in->wait_ns : 0;
 	int err = 0;
 
@@ -80,7 +81,7 @@ int decider_choose(const struct decider *d, const struct decider_input *in, stru
 	for (size_t i = 0; i < in->r->traces.count && !err; i++) {
 		const struct request_trace *t = &in->r->traces.data[i];
 		const struct extent e = extent_of(in->r, t);
-		bool is_long = to_ns > DECIDER_OPEN_NS && e.begin_ns < to_ns - DECIDER_OPEN_NS;
+		bool is_long = to_ns > open_ns && e.begin_ns < to_ns - open_ns;
 
 		if (t->flags & TRACE_OF_STREAM || is_own(in, t) || was_decided(d, in->r, t, &e))
 			continue;

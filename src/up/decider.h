@@ -35,6 +35,7 @@ struct decider_input {
 	const struct requests *r; /* of one host */
 	u64 to_ns;		  /* the end of the window */
 	u64 wait_ns;		  /* after the end of a request */
+	u64 open_ns;		  /* one that is open for longer is decided; 0: DECIDER_OPEN_NS */
 	u32 own[DECIDER_OWN_MAX]; /* pids; what they call or serve is no request; 0: none */
 };
 

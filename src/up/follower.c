@@ -24,6 +24,9 @@
  */
 #define REST_COSTS 9
 #define REST_COSTS_SHORT 3
+/* Where room is short, a request waits so long after its end, and is open for so long. */
+#define SHORT_WAIT_NS UINT64_C(2000000000)
+#define SHORT_OPEN_NS UINT64_C(5000000000)
 #define LAST_COST_NS UINT64_C(500000000) /* of a pass, with which there is time for a last one */
 #define LOOK_MS 100
 #define POST_SPANS 4096 /* at most about so many are made before they are posted */
@@ -250,7 +253,7 @@ static int window_follow(struct pass *p)
 	return err;
 }
 
-static int pass_run(struct pass *p, u64 wait_ns)
+static int pass_run(struct pass *p, u64 wait_ns, u64 open_ns)
 {
 	struct follower *f = p->f;
 	const struct follow_options options = {.min_probability_ppm = REQUEST_PROBABILITY_PPM,
@@ -258,8 +261,10 @@ static int pass_run(struct pass *p, u64 wait_ns)
 					       .learned_ns = f->kept.learned_ns};
 	int err = requests_follow(&p->requests, &p->host, 1, &options);
 
-	p->input = (struct decider_input){
-		.r = &p->requests, .to_ns = recent_last(&f->recent)->end_ns, .wait_ns = wait_ns};
+	p->input = (struct decider_input){.r = &p->requests,
+					  .to_ns = recent_last(&f->recent)->end_ns,
+					  .wait_ns = wait_ns,
+					  .open_ns = open_ns};
 	own_fill(p);
 	err = err ? err : decider_choose(&f->decider, &p->input, &p->decision);
 	err = err ? err : decided_post(p);
@@ -272,7 +277,7 @@ static int pass_run(struct pass *p, u64 wait_ns)
 	return err;
 }
 
-static int window_pass(struct follower *f, u64 wait_ns)
+static int window_pass(struct follower *f, u64 wait_ns, u64 open_ns)
 {
 	const struct chunk_info *last = recent_last(&f->recent);
 	struct pass p = {.f = f,
@@ -284,16 +289,16 @@ static int window_pass(struct follower *f, u64 wait_ns)
 	if (err)
 		return err;
 	p.host.p = partial;
-	err = pass_run(&p, wait_ns);
+	err = pass_run(&p, wait_ns, open_ns);
 	partial_free(partial);
 	return err;
 }
 
 /* What cannot be followed, for want of memory, is left out. */
-static void pass(struct follower *f, u64 wait_ns)
+static void pass(struct follower *f, u64 wait_ns, u64 open_ns)
 {
 	u64 begun_ns = cpu_ns(), cost_ns;
-	int err = window_pass(f, wait_ns);
+	int err = window_pass(f, wait_ns, open_ns);
 
 	if (err && err != -ECANCELED) {
 		left_out_count(f, f->recent.chunks.count);
@@ -331,22 +336,13 @@ static bool has_rested(const struct follower *f, bool is_short)
 	       f->passed_ns + (is_short ? REST_COSTS_SHORT : REST_COSTS) * f->last_cost_ns;
 }
 
-/* How long requests wait after their end: where room is short, at most half of what there is. */
-static u64 wait_of(const struct follower *f, bool is_short)
-{
-	const struct chunk_info *last = recent_last(&f->recent);
-	u64 half_ns = last ? (last->end_ns - f->recent.chunks.data[0]->info.begin_ns) / 2 : 0;
-
-	return is_short && half_ns < DECIDER_WAIT_NS ? half_ns : DECIDER_WAIT_NS;
-}
-
 static void look(struct follower *f)
 {
 	bool is_short = room_is_short(f);
-	u64 wait_ns = wait_of(f, is_short);
+	u64 wait_ns = is_short ? SHORT_WAIT_NS : DECIDER_WAIT_NS;
 
 	if (has_rested(f, is_short) && pass_is_due(f, wait_ns, is_short ? 0 : PERIOD_NS))
-		pass(f, wait_ns);
+		pass(f, wait_ns, is_short ? SHORT_OPEN_NS : DECIDER_OPEN_NS);
 }
 
 static void *follower_run(void *arg)
@@ -361,7 +357,7 @@ static void *follower_run(void *arg)
 	}
 	chunks_take(f);
 	if (f->last_cost_ns < LAST_COST_NS && pass_is_due(f, 0, 0))
-		pass(f, 0);
+		pass(f, 0, DECIDER_OPEN_NS);
 	return NULL;
 }
 

@@ -15,9 +15,9 @@
  *   of a pass is a few times larger;
  * - memory: of a chunk only what requests need is kept (map/file/narrow.h);
  * - CPU: after a pass it rests for nine times what it and its chunks cost, and for three times
- * where the chunks fill three quarters of their room. Requests are then decided earlier, too. If
- * the chunks grow too many all the same, they go: requests of that time are not stored, and the
- *   chunks are counted;
+ * where the chunks fill three quarters of their room. Requests are then decided earlier, two
+ * seconds after their end. If the chunks grow too many all the same, they go: requests of that time
+ * are not stored, and the chunks are counted;
  * - what was learned: 65,536 sums, and of each service the last 10,000 to 20,000 requests.
  */
 #ifndef UP_FOLLOWER_H
