@@ -145,7 +145,7 @@ const threads = async () => {
 
 /** A wait says what ended it. */
 const wakers = async () => {
-  const { traces } = await api(`/api/v1/search?${new URLSearchParams({ service, from: "3600s", sort: "duration", limit: 20 })}`);
+  const { traces } = await api(`/api/v1/search?${new URLSearchParams({ service, from: "3600s", sort: "duration", limit: 200 })}`);
   for (const { trace_id: id } of traces) {
     const { spans } = await api(`/api/v1/traces/${id}`);
     const woken = spans.find((s) => s.attributes["waker.tid"]);
