@@ -144,7 +144,7 @@ static int place_add(const struct adding *a, const struct beneath *b, uint32_t w
 
 	if (b->width_ns < all_ns)
 		ns = (uint64_t)((unsigned __int128)ns * b->width_ns / all_ns);
-	gather_place(kind && strcmp(kind, "syscall") == 0 ? call : span, text);
+	gather_place(span, kind && strcmp(kind, "syscall") == 0 ? call : NULL, text);
 	return ns ? row_add(a->c, a->side, &d, ns) : 0;
 }
 

@@ -2,6 +2,7 @@
 #include "serve/gather.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,15 +108,54 @@ static size_t common_bytes(const char *file)
 	return strlen(file) < 380 ? strlen(file) : 380;
 }
 
-void gather_place(const struct received_span *span, char text[GATHER_PLACE_BYTES])
+/* Whom a thread waits for where no file tells it: "worker" of "worker/4112". */
+static void waker_add(const struct received_span *wait, char text[GATHER_PLACE_BYTES])
 {
+	bool is_other = strcmp(wait->name, "lock") == 0 || strcmp(wait->name, "ipc") == 0;
+	const char *waker = is_other && gather_attribute(wait, "waker.tid") ? text_of(wait, "waker")
+									    : NULL;
+	size_t bytes = strlen(text);
+
+	if (waker && strchr(waker, '/'))
+		snprintf(text + bytes, GATHER_PLACE_BYTES - bytes, ", woken by %.*s",
+			 (int)strcspn(waker, "/"), waker);
+}
+
+/* The peer of a connection, and the program that it is. False: it is not known. */
+static bool peer_place(const struct received_span *span, const char *call,
+		       char text[GATHER_PLACE_BYTES])
+{
+	const char *address = text_of(span, "network.peer.address");
+	const char *program = text_of(span, "peer.program");
+	const struct attribute *port = gather_attribute(span, "network.peer.port");
+	bool is_v6 = address && strchr(address, ':');
+
+	if (!address || !port || port->type != VALUE_INTEGER)
+		return false;
+	snprintf(text, GATHER_PLACE_BYTES, "%.100s on %s%.64s%s:%" PRId64 "%s%.100s%s", call,
+		 is_v6 ? "[" : "", address, is_v6 ? "]" : "", port->integer, program ? " (" : "",
+		 program ? program : "", program ? ")" : "");
+	return true;
+}
+
+void gather_place(const struct received_span *wait, const struct received_span *in_call,
+		  char text[GATHER_PLACE_BYTES])
+{
+	const struct received_span *span = in_call ? in_call : wait;
 	const char *call = text_of(span, "syscall"), *file = text_of(span, "fd.name");
-	const char *reason = text_of(span, "cause.reason");
+	const char *reason = text_of(span, "cause.reason"), *cgroup = text_of(wait, "cgroup");
 
 	if (!call)
 		call = reason ? reason : span->name;
+	if (cgroup) {
+		snprintf(text, GATHER_PLACE_BYTES, "CPU quota of %.380s", cgroup);
+		return;
+	}
+	if (peer_place(span, call, text))
+		return;
 	snprintf(text, GATHER_PLACE_BYTES, file ? "%.100s on %.*s" : "%.100s", call,
 		 file ? (int)common_bytes(file) : 0, file);
+	waker_add(wait, text);
 }
 
 bool gather_takes(const struct gather_query *q, const struct received_span *span)

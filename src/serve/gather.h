@@ -63,7 +63,12 @@ bool gather_split(const struct received_span *span, struct split *out);
 
 #define GATHER_PLACE_BYTES 512
 
-/* Where a kernel span waits or works: "fsync on /var/lib/x/wal", "futex", or its name. */
-void gather_place(const struct received_span *span, char text[GATHER_PLACE_BYTES]);
+/*
+ * Where a wait is, which is a kernel span: its call, and the object: "fsync on /var/lib/x/wal",
+ * "recvfrom on 10.0.0.7:5432 (postgres)", "futex, woken by worker", "CPU quota of /app", or the
+ * reason or name of the wait. `call`: the call in which it is, if that is a span itself, else NULL.
+ */
+void gather_place(const struct received_span *wait, const struct received_span *call,
+		  char text[GATHER_PLACE_BYTES]);
 
 #endif

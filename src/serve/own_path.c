@@ -11,7 +11,7 @@ static void wait_write(struct json *j, const struct gathered *g, const struct pa
 	const struct attribute *waker = gather_attribute(wait, "waker");
 	char place[GATHER_PLACE_BYTES], id[SPAN_ID_BYTES];
 
-	gather_place(step->call == GATHER_NONE ? wait : &g->batch.data[step->call], place);
+	gather_place(wait, step->call == GATHER_NONE ? NULL : &g->batch.data[step->call], place);
 	json_string(j, "place", place);
 	if (waker && waker->type == VALUE_STRING)
 		json_string(j, "waker", waker->string);

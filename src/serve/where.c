@@ -93,7 +93,7 @@ static int wait_add(const struct adding *a, const struct added *to,
 
 	if (!ns)
 		return 0;
-	gather_place(call ? call : wait, text);
+	gather_place(wait, call, text);
 	err = node_add(a->tree, to->node,
 		       (struct where_node){.kind = WHERE_PART, .name = wait->name, .service = ""},
 		       &part);

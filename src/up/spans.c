@@ -256,7 +256,9 @@ int children_wait(struct spans *s, const struct handed_span *handed, u32 pid)
 		memcpy(s->children.data + w.first, handed->children,
 		       w.count * sizeof(*handed->children));
 	s->children.count += w.count;
-	return wakers_keep(s, handed) ? -ENOMEM : vec_push(&s->waiting, w);
+	if (wakers_keep(s, handed) || told_objects_keep(s, handed))
+		return -ENOMEM;
+	return vec_push(&s->waiting, w);
 }
 
 int trace_begin(struct spans *s, struct trace_id trace)
@@ -317,6 +319,9 @@ void spans_begin(struct spans *s, const struct chunk_info *chunk)
 	memset(&s->resources, 0, sizeof(s->resources));
 	map_free(&s->names);
 	memset(&s->names, 0, sizeof(s->names));
+	map_free(&s->told);
+	memset(&s->told, 0, sizeof(s->told));
+	objects_reset(&s->objects);
 	s->chunk = chunk;
 }
 
@@ -328,5 +333,7 @@ void spans_end(struct spans *s)
 	pool_free(&s->pool);
 	map_free(&s->resources);
 	map_free(&s->names);
+	map_free(&s->told);
+	objects_reset(&s->objects);
 	memset(s, 0, sizeof(*s));
 }

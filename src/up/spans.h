@@ -16,8 +16,11 @@
  *
  * Kernel spans stand behind the spans of their trace. They have fathom.kind (the kind of a row),
  * fathom.version, fathom.time.PART_ns, thread.id, and, as `fathom trace` shows them, cause.reason,
- * syscall, result, error.type, fd.name, waker ("redis-server/4112", "timer") and waker.tid. Their
- * ids are those that `fathom trace` shows.
+ * syscall, result, error.type, fd.name, waker ("redis-server/4112", "timer") and waker.tid. A path
+ * is that by which the process, else any, opened the file last. Sockets whose peer is a server have
+ * network.peer.address, network.peer.port, and peer.program, the program of this host that accepts
+ * there. Waits for a CPU quota have cgroup, its path. Their ids are those that `fathom trace`
+ * shows.
  */
 #ifndef UP_SPANS_H
 #define UP_SPANS_H
@@ -30,6 +33,7 @@
 #include "span/received.h"
 #include "up/chooser.h"
 #include "up/joined.h"
+#include "up/objects.h"
 
 /* A span whose kernel spans wait until its trace is complete. */
 struct spans_waiting {
@@ -47,6 +51,8 @@ struct spans {
 	struct pool pool;		   /* what it points to */
 	struct map resources;		   /* pid -> struct received_resource of the pool */
 	struct map names;		   /* tid of a waker -> its name, in the pool */
+	struct objects objects;		   /* of the chunk */
+	struct map told;		   /* hash of process and object -> struct told_object */
 	const struct chunk_info *chunk;	   /* borrowed */
 	VEC(struct spans_waiting) waiting; /* of one trace */
 	VEC(struct kspan) children;

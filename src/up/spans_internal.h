@@ -75,6 +75,14 @@ int trace_begin(struct spans *s, struct trace_id trace);
  */
 int children_wait(struct spans *s, const struct handed_span *handed, u32 pid);
 
+/* spans_objects.c */
+
+/* Keeps what the kernel spans of a span worked on: the partials that know it go. 0 or -ENOMEM. */
+int told_objects_keep(struct spans *s, const struct handed_span *handed);
+
+/* Adds attributes of what a kernel span worked on, or waited for. */
+void told_object_add(struct spans *s, const struct kspan *k, struct list *list);
+
 /* Adds the parts of a split that have time. */
 void split_add_to(struct list *list, const struct split *split);
 

@@ -4,14 +4,13 @@
 #include <stdlib.h>
 
 #include "map/tree/tree.h"
-#include "model/file_name.h"
 #include "model/syscall_format.h"
 #include "model/uring.h"
 #include "up/spans_internal.h"
 
 #define ROWS_MAX 16
 #define ROWS_TOLD_APART 128
-#define CHILD_ATTRIBUTES 14 /* at most, beside the split */
+#define CHILD_ATTRIBUTES 18 /* at most, beside the split */
 
 /* ---- rows ---- */
 
@@ -162,17 +161,6 @@ static void call_add(const struct kspan *k, struct list *list)
 		list_text(list, "syscall", name);
 }
 
-static void file_add(struct spans *s, const struct kspan *k, struct list *list)
-{
-	char text[64];
-	const char *kept = NULL;
-
-	if (k->file.kind && file_name(text, sizeof(text), &k->file))
-		kept = text_keep(s, text);
-	if (kept)
-		list_text(list, "fd.name", kept);
-}
-
 static const char *thread_text(struct spans *s, u32 tid)
 {
 	const char *name = map_get(&s->names, tid);
@@ -217,7 +205,7 @@ static int child_attributes(struct spans *s, const struct kspan *k, const struct
 	if (k->kind == KSPAN_WAIT && k->reason && *k->reason)
 		list_text(&list, "cause.reason", k->reason);
 	call_add(k, &list);
-	file_add(s, k, &list);
+	told_object_add(s, k, &list);
 	waker_add(s, k, &list);
 	if (k->kind != KSPAN_BLOCK && k->kind != KSPAN_URING)
 		split_add_to(&list, &k->split);

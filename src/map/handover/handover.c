@@ -241,6 +241,7 @@ static int spans_hand(struct handing *w, const struct partial *finished,
 		const struct app_span *span = finished->spans.data[i];
 		struct handed_span s = {.span = span,
 					.partial = finished,
+					.running = w->h->running,
 					.time = times[i],
 					.version = w->h->counts.chunks,
 					.open = !handover_is_over(finished, span, &times[i]) &&

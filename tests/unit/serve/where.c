@@ -121,4 +121,45 @@ TEST(a_circle_of_parents_ends)
 	pool_free(&pool);
 }
 
+TEST(a_place_is_a_call_and_its_object)
+{
+	static const struct attribute file[] = {STRING("syscall", "fsync"),
+						STRING("fd.name", "/x/wal")};
+	static const struct attribute peer[] = {
+		STRING("syscall", "recvfrom"), STRING("fd.name", "socket:[4711]"),
+		STRING("network.peer.address", "::1"), INTEGER("network.peer.port", 5432),
+		STRING("peer.program", "postgres")};
+	static const struct attribute client[] = {STRING("syscall", "recvfrom"),
+						  STRING("fd.name", "socket:[4711]")};
+	static const struct attribute lock[] = {
+		STRING("syscall", "futex"), STRING("waker", "worker/12"), INTEGER("waker.tid", 12)};
+	static const struct attribute quota[] = {STRING("cause.reason", "its quota"),
+						 STRING("cgroup", "/app")};
+	const struct {
+		struct received_list attributes;
+		const char *name, *place;
+	} cases[] = {{LIST(file), "disk", "fsync on /x/wal"},
+		     {LIST(peer), "network", "recvfrom on [::1]:5432 (postgres)"},
+		     {LIST(client), "network", "recvfrom on socket"},
+		     {LIST(lock), "lock", "futex, woken by worker"},
+		     {LIST(lock), "other", "futex"},
+		     {LIST(quota), "throttled", "CPU quota of /app"}};
+	struct received_span outer = span_make(1, 1, 0, "read", 10);
+	char text[GATHER_PLACE_BYTES];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct received_span span = span_make(1, 2, 1, cases[i].name, 10);
+
+		span.attributes = cases[i].attributes;
+		gather_place(&span, NULL, text);
+		CHECK_STR(text, cases[i].place);
+	}
+	/* a wait in a call that is a span itself: the object is that of the call */
+	outer.attributes = LIST(file);
+	outer.attributes.data++;
+	outer.attributes.count--;
+	gather_place(&(struct received_span){.name = "disk"}, &outer, text);
+	CHECK_STR(text, "read on /x/wal");
+}
+
 TEST_MAIN()

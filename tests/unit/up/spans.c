@@ -269,6 +269,77 @@ TEST(kernel_spans_of_a_span_in_error_stand_behind_it)
 	partial_free(p);
 }
 
+/* A file that two processes opened by different names, a connection, and the end of it. */
+static void facts_make(struct facts *f)
+{
+	const struct fact_fd fds[] = {
+		{.time_ns = 1, .pid = 40, .file = {.key = 9, .dev = 8}, .path = "/theirs"},
+		{.time_ns = 2, .pid = 12, .file = {.key = 9, .dev = 8}, .path = "/ours"}};
+	struct fact_socket made = {.pid = 12}, accepted = {.pid = 40};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct fact_fd fd = fds[i];
+
+		fd.file.kind = FILE_KIND_regular;
+		CHECK_EQ(vec_push(&f->fds, fd), 0);
+	}
+	made.socket = (struct record_socket){.family = 2,
+					     .local_port = 40000,
+					     .remote_port = 5432,
+					     .remote_lo = 0x0100007fffff0000,
+					     .file = {.key = 70, .kind = FILE_KIND_tcp}};
+	accepted.socket = (struct record_socket){
+		.family = 2,
+		.local_port = 5432,
+		.remote_port = 40000,
+		.local_lo = 0x0100007fffff0000,
+		.file = {.key = 71, .kind = FILE_KIND_tcp, .flags = FILE_ACCEPTED}};
+	CHECK_EQ(vec_push(&f->sockets, made), 0);
+	CHECK_EQ(vec_push(&f->sockets, accepted), 0);
+}
+
+TEST(kernel_spans_name_their_files_and_peers)
+{
+	struct app_span span = {.ctx = context,
+				.begun = true,
+				.ended = true,
+				.status = 2,
+				.name = "work",
+				.pid = 12};
+	struct partial *p = partial_make(), *running = partial_make();
+	struct handed_span handed = handed_make(&span, p);
+	struct spans spans = {.chooser = chooser_new()};
+	struct kspan children[3];
+	const struct received_span *got;
+
+	children_make(children);
+	children[0].file = (struct file_ref){.key = 9, .dev = 8, .kind = FILE_KIND_regular};
+	children[1].visit_ns = 0;
+	children[1].file = (struct file_ref){.key = 70, .kind = FILE_KIND_tcp};
+	children[2].file = (struct file_ref){.key = 71, .kind = FILE_KIND_tcp};
+	for (size_t i = 0; i < 3; i++)
+		children[i].pid = 12;
+	facts_make(&running->facts);
+	handed.children = children;
+	handed.children_count = 3;
+	handed.running = running;
+	spans_begin(&spans, &chunk);
+	CHECK_EQ(spans_add_handed(&spans, &handed), 0);
+	CHECK_EQ(spans_finish(&spans), 0);
+	got = spans.batch.data;
+	CHECK_EQ(spans.batch.count, 4);
+	CHECK_STR(text(&got[1], "fd.name"), "/ours");
+	CHECK_STR(text(&got[2], "fd.name"), "socket:[70]");
+	CHECK_STR(text(&got[2], "network.peer.address"), "127.0.0.1");
+	CHECK_EQ(number(&got[2], "network.peer.port"), 5432);
+	/* the port of a client says nothing */
+	CHECK(!found(&got[3], "network.peer.address") && !found(&got[3], "peer.program"));
+	chooser_free(spans.chooser);
+	spans_end(&spans);
+	partial_free(p);
+	partial_free(running);
+}
+
 TEST(ids_of_kernel_spans_do_not_depend_on_the_batch)
 {
 	struct app_span span = {
