@@ -7,7 +7,7 @@ import { bytes, type Coverage, cpusOf, lossesOf, type Process, type Status } fro
 import { around, callsOf, type Edge, isBad, isUnsure } from "../src/map/data";
 import { makeLayout } from "../src/map/layout";
 import type { CompareAnswer, Difference } from "../src/operation/data";
-import { sentence, telling } from "../src/operation/tell";
+import { causesFirst, sentence, telling } from "../src/operation/tell";
 
 const range = { from: "15m" };
 const question = (text: string) => readQuestion(new URLSearchParams(text), range);
@@ -34,6 +34,18 @@ const answerOf = (...differences: Difference[]): CompareAnswer => ({
   a: { spans: 10, mean_ns: 100e6, measured: 10, detailed: 10 }, b: { spans: 90, mean_ns: 20e6, measured: 90, detailed: 9 }, differences,
 });
 const target = { service: "client", name: "request", kind: "client" };
+
+test("a quota is the cause of waits for a CPU that grew with it", () => {
+  const waits = found("part", "", "runnable", 50);
+  assert.match(sentence(answerOf(waits, found("part", "", "throttled", 20), found("place", "throttled", "CPU quota of /app", 20)), target),
+    /88 % of it is CPU quota, in CPU quota of \/app\.$/);
+  assert.match(sentence(answerOf(waits, found("part", "", "throttled", 4)), target), /63 % of it is waiting for a CPU\.$/);
+});
+
+test("against a time before, attributes stand behind kinds of time", () => {
+  const list = [found("attribute", "process.pid", "7", 80), found("part", "", "lock", 70)];
+  assert.deepEqual(causesFirst(list).map((d) => d.kind), ["part", "attribute"]);
+});
 
 test("the sentence names the deepest cause", () => {
   const answer = answerOf(found("part", "", "runnable", 78), found("call", "thumbnailer", "decode", 78), found("own", "runnable", "decode", 78, "thumbnailer"));

@@ -2,7 +2,7 @@
 // Which requests of a heat map are looked at, and how the address keeps a box.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Heat, type HeatAnswer, parseSelection, readHeat, selectionText, slowest, stepOf, toDuration, toNs } from "../src/operation/data";
+import { type Heat, type HeatAnswer, othersOf, parseSelection, readHeat, selectionText, slowest, stepOf, toDuration, toNs } from "../src/operation/data";
 
 const SECOND_NS = 1000000000n;
 const BEGIN_S = 1790000000n;
@@ -42,6 +42,15 @@ test("a box stays the same in the address", () => {
   const text = "1790000000000-1790000060000-1000000-0";
   assert.equal(selectionText(parseSelection(text)!), text);
   for (const wrong of [null, "", "x", "2-1-0-0", "1-2-3"]) assert.equal(parseSelection(wrong), undefined);
+});
+
+test("a box is compared to the time that its address says, else to shorter requests of the map", () => {
+  const heat = heatOf([1], [2]);
+  const box = parseSelection("1790000060000-1790000090000-1000000-0-1790000000000-1790000060000")!;
+  assert.equal(selectionText(box), "1790000060000-1790000090000-1000000-0-1790000000000-1790000060000");
+  assert.deepEqual(othersOf(heat, box), { fromMs: 1790000000000, toMs: 1790000060000, mostNs: 0 });
+  assert.deepEqual(othersOf(heat, parseSelection("1-2-5-0")!), { fromMs: heat.fromMs, toMs: heat.toMs, mostNs: 5 });
+  assert.equal(othersOf(heat, parseSelection("1-2-5-9")!).mostNs, 0);
 });
 
 test("times for the API are exact", () => {

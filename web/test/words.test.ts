@@ -5,9 +5,10 @@ import { test } from "node:test";
 import { count, duration, percent } from "../src/lib/format";
 import { parseExact } from "../src/lib/json";
 import { ticks } from "../src/lib/axis";
-import { isWorse, rowsOf, type Sums } from "../src/overview/data";
+import { firstPart, isWorse, rowsOf, type SeriesAnswer, type Sums, worseText } from "../src/overview/data";
 import { completions, readLine } from "../src/search/data";
-import { boxesOf, findPath, type Node } from "../src/where/tree";
+import { grownSentence } from "../src/where/tell";
+import { boxesOf, findPath, growth, leavesOf, type Node } from "../src/where/tree";
 
 test("durations have three digits", () => {
   assert.deepEqual([0, 999, 1000, 12345, 999499, 999500, 1.5e9, 59.96e9, 125e9, 7260e9].map(duration),
@@ -58,6 +59,42 @@ test("the worst change stands first", () => {
   assert.deepEqual(rows.map((row) => [row.now.operation, isWorse(row)]), [["fails", true], ["slower", true], ["same", false], ["rare", false]]);
 });
 
+test("of callers that lose the same, what changed most stands first, and scatter of short ones below", () => {
+  const rows = rowsOf([sums("GET", 90e6), sums("encode", 70e6), sums("seek", 0.9e6)], [sums("GET", 30e6), sums("encode", 10e6), sums("seek", 0.1e6)], []);
+  assert.deepEqual(rows.map((row) => row.now.operation), ["encode", "GET", "seek"]);
+});
+
+test("a row that is worse leads to what made it so, against the time before", () => {
+  const span = (from: number, to: number) => ({ from: `${from}000000000`, to: `${to}000000000` });
+  const rows = rowsOf(
+    [sums("worse", 9e6), sums("rare", 8e6, { p95_ns: 1e6, count: 500 }), sums("same", 1e6)],
+    [sums("worse", 1e6, { p95_ns: 0.9e6 }), sums("rare", 2e6, { p95_ns: 1e6, count: 500 }), sums("same", 1e6)], []);
+  const [worse, rare, same] = ["worse", "rare", "same"].map((name) => rows.find((row) => row.now.operation === name)!);
+  assert.equal(worseText(worse, span(1790000020, 1790000050), span(1790000000, 1790000020)),
+    "1790000020000-1790000050000-900000-0-1790000000000-1790000020000");
+  assert.match(worseText(rare, span(1790000020, 1790000050), span(1790000000, 1790000030))!, /-2000000-0-1790000000000-1790000020000$/);
+  assert.equal(worseText(same, span(20, 50), span(0, 20)), undefined);
+});
+
+test("few requests are judged by their 95th percentile: the longest scatters", () => {
+  const [row] = rowsOf([sums("a", 9e6, { p95_ns: 1e6 })], [sums("a", 1e6, { p95_ns: 1e6 })], []);
+  assert.equal(isWorse(row), false);
+});
+
+const series = (...counts: number[]): SeriesAnswer => ({
+  from_unix_ns: "1790000000000000000", to_unix_ns: "1790000300000000000", step_ns: 10e9, steps: counts.length,
+  operations: [{ service: "shop", operation: "a", kind: "server", count: counts, errors: [], p50_ns: [], p99_ns: [] }],
+});
+
+test("the first part of a young store is a fifth of it, with enough requests", () => {
+  const seconds = (part: ReturnType<typeof firstPart>) => part && [part.fromMs / 1000 - 1790000000, part.toMs / 1000 - 1790000000];
+  assert.equal(seconds(firstPart(series(0, 0, 0))), undefined);
+  assert.equal(seconds(firstPart(series(0, 0, 90))), undefined); // nothing follows
+  assert.deepEqual(seconds(firstPart(series(0, 90, 90))), [10, 20]);
+  assert.deepEqual(seconds(firstPart(series(5, 90, 90))), [0, 20]);
+  assert.deepEqual(seconds(firstPart(series(...Array<number>(20).fill(90)))), [0, 40]);
+});
+
 const node = (kind: Node["kind"], name: string, totalNs: number, children: readonly Node[] = []): Node =>
   ({ kind, name, count: 1, total_ns: totalNs, detailed: 0, width_ns: totalNs, children });
 
@@ -69,4 +106,19 @@ test("boxes share the width of the box above, and a part is found", () => {
   assert.deepEqual(findPath(root, "lock", "futex"), [0]);
   assert.deepEqual(findPath(root, "lock", ""), []);
   assert.deepEqual(findPath(node("span", "a", 9, [node("part", "lock", 5), node("span", "b", 4, [node("part", "lock", 4)])]), "lock", "", "b"), [1]);
+});
+
+test("what grew is told with its object and its share", () => {
+  const tree = (lock: number, disk: number, places: readonly Node[]): Node =>
+    node("span", "GET", 100 + lock + disk, [node("part", "user", 100), node("span", "open", lock, [node("part", "lock", lock, [node("place", "futex, woken by worker", lock)])]),
+      node("part", "disk", disk, places)]);
+  const slow = tree(600e6, 60e6, [node("place", "fsync on /x", 60e6)]);
+  const grown = growth(slow, tree(0, 50e6, []), 10, 10);
+  assert.equal(Math.round(grown.get(slow)!.grewNs), 61e6);
+  assert.equal(grownSentence(slow, [], grown), "futex, woken by worker: lock in open takes +60.0 ms for each request, 98 % of what grew (+61.0 ms).");
+  // a place of which the others tell nothing grew no more than its part
+  assert.equal(grownSentence(slow, [2], grown), "fsync on /x: disk in GET takes +1.00 ms for each request, 1.6 % of what grew (+61.0 ms).");
+  assert.equal(grownSentence(slow, [0], grown), "Nothing of this grew.");
+  assert.deepEqual(leavesOf(slow, [1]).map((leaf) => [leaf.path.join("."), leaf.part, leaf.span.name]), [["1.0.0", "lock", "open"]]);
+  assert.deepEqual(boxesOf(slow, [], () => "", grown).filter((box) => box.depth === 1).map((box) => box.path.join()), ["1", "2"]); // user code is too narrow to be seen
 });

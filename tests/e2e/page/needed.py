@@ -17,3 +17,9 @@ def missing(packages, page):
     if not os.path.isdir(f"{packages}/node_modules/playwright-core"):
         return "the packages of npm are not there"
     return ""
+
+
+def programs_of(folder, make_video):
+    """The programs of the thumbnail server by their names."""
+    names = ("thumbnailer-server", "thumbnailer-client", "thumbnailer-rights")
+    return {"make-video": make_video, **{name: os.path.join(folder, name) for name in names}}

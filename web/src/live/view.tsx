@@ -14,6 +14,7 @@ import type { ApiSpan } from "../trace/model";
 
 const SHOWN = 100;
 const PER_SECOND = 20; // more cannot be read
+const SHOWN_AFTER_MS = 100; // so that those of a chunk come together
 
 type LiveSpan = ApiSpan & { readonly trace_id: string };
 
@@ -60,13 +61,18 @@ const useLive = (path: string, isPaused: boolean): Stream => {
   useEffect(() => {
     let abort = new AbortController();
     let waiting: LiveSpan[] = [];
+    let room = PER_SECOND;
     let hidden = 0;
+    let soon = 0; // the timer that shows those that wait
     let stopped = false;
     let retry = 0;
     const take = (event: Event) => {
       if (event.name === "missed") hidden += (parseExact(event.data) as { spans: number }).spans;
-      else if (waiting.length < PER_SECOND) waiting.push(parseExact(event.data) as LiveSpan);
-      else hidden++;
+      else if (room > 0) {
+        room--;
+        waiting.push(parseExact(event.data) as LiveSpan);
+        soon ||= window.setTimeout(show, SHOWN_AFTER_MS);
+      } else hidden++;
     };
     const run = async () => {
       abort = new AbortController();
@@ -81,25 +87,31 @@ const useLive = (path: string, isPaused: boolean): Stream => {
         if (refusal.status < 400 || refusal.status >= 500) retry = window.setTimeout(run, 2000);
       }
     };
-    const flush = () => {
-      const [spans, more] = [waiting.reverse(), hidden];
+    const show = () => {
+      const spans = waiting.reverse();
       waiting = [];
+      soon = 0;
+      if (paused.current || !spans.length) return;
+      setStream((last) => ({ ...last, spans: [...spans, ...last.spans].slice(0, SHOWN), error: undefined }));
+    };
+    const second = () => {
+      const more = hidden;
       hidden = 0;
-      if (paused.current) return;
-      setStream((last) => spans.length || more !== last.hiddenPerSecond
-        ? { spans: [...spans, ...last.spans].slice(0, SHOWN), hiddenPerSecond: more, error: spans.length ? undefined : last.error } : last);
+      room = PER_SECOND;
+      if (!paused.current) setStream((last) => (more !== last.hiddenPerSecond ? { ...last, hiddenPerSecond: more } : last));
     };
     const seen = () => {
       if (document.hidden) abort.abort();
       else void run();
     };
-    const timer = setInterval(flush, 1000);
+    const timer = setInterval(second, 1000);
     document.addEventListener("visibilitychange", seen);
     if (!document.hidden) void run();
     return () => {
       stopped = true;
       abort.abort();
       clearInterval(timer);
+      clearTimeout(soon);
       clearTimeout(retry);
       document.removeEventListener("visibilitychange", seen);
     };

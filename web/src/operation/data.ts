@@ -87,20 +87,33 @@ export interface Selection {
   readonly leastNs: number;
   readonly mostNs: number; // 0: no bound
   readonly isDrawn: boolean;
+  readonly base?: { readonly fromMs: number; readonly toMs: number }; // what it is compared to; else the whole map
   readonly share?: number; // of all requests, if nobody drew it
 }
 
 const SLOW = 0.05; // of all requests, at least
 const TOO_MANY = 0.6;
 
-/** "from-to-least-most" of the address: milliseconds since 1970, and nanoseconds. */
+/** "from-to-least-most" of the address, and "-from-to" of what it is compared to: milliseconds since 1970, and nanoseconds. */
 export const parseSelection = (text: string | null): Selection | undefined => {
-  const [fromMs, toMs, leastNs, mostNs] = (text ?? "").split("-").map(Number);
-  return toMs > fromMs && leastNs >= 0 && mostNs >= 0 ? { fromMs, toMs, leastNs, mostNs, isDrawn: true } : undefined;
+  const [fromMs, toMs, leastNs, mostNs, baseFrom, baseTo] = (text ?? "").split("-").map(Number);
+  if (!(toMs > fromMs && leastNs >= 0 && mostNs >= 0)) return undefined;
+  return { fromMs, toMs, leastNs, mostNs, isDrawn: true, ...(baseTo > baseFrom ? { base: { fromMs: baseFrom, toMs: baseTo } } : {}) };
 };
 
 export const selectionText = (s: Selection): string =>
-  [s.fromMs, s.toMs, s.leastNs, s.mostNs].map((n) => Math.round(n)).join("-");
+  [s.fromMs, s.toMs, s.leastNs, s.mostNs, ...(s.base ? [s.base.fromMs, s.base.toMs] : [])].map((n) => Math.round(n)).join("-");
+
+/** Requests to which a selection is compared. */
+export interface Others {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly mostNs: number; // 0: of any length
+}
+
+/** The others: of the time that was said, else those of the map that are shorter, or all where the box has an upper bound. */
+export const othersOf = (heat: Heat, s: Selection): Others =>
+  s.base ? { ...s.base, mostNs: 0 } : { fromMs: heat.fromMs, toMs: heat.toMs, mostNs: s.mostNs ? 0 : s.leastNs };
 
 /** The bins at the top that have the slowest 5 % and more, but leave some to compare with. */
 export const slowest = (heat: Heat): Selection => {
@@ -117,6 +130,10 @@ export const slowest = (heat: Heat): Selection => {
     share: spans / (heat.count || 1),
   };
 };
+
+export const othersInAddress = (others: Others): Record<string, string | undefined> => ({
+  base_from: toNs(others.fromMs), base_to: toNs(others.toMs), base_most: others.mostNs ? toDuration(others.mostNs) : undefined,
+});
 
 export interface DifferenceSide {
   readonly count: number;

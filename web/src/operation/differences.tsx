@@ -2,13 +2,14 @@
 // What is different in the box: one sentence, then each difference by what it explains.
 import { addressOf } from "../lib/address";
 import { count, difference, many, short, unbroken } from "../lib/format";
-import { type CompareAnswer, type Difference, type Selection, toDuration, toNs } from "./data";
-import { colourOf, noteOf, sentence, sideText, type Target, telling, titleOf } from "./tell";
+import { type CompareAnswer, type Difference, type Others, othersInAddress, type Selection, toDuration, toNs } from "./data";
+import { causesFirst, colourOf, noteOf, sentence, sideText, type Target, telling, titleOf } from "./tell";
 
 interface Props {
   readonly target: Target;
   readonly answer: CompareAnswer;
   readonly selection: Selection;
+  readonly others: Others;
 }
 
 const rangeOf = (selection: Selection) => ({
@@ -18,7 +19,7 @@ const rangeOf = (selection: Selection) => ({
 });
 
 /** Where a click on a difference leads: the tree of where time goes, or the traces that have it. */
-const addressOfDifference = (d: Difference, target: Target, selection: Selection): string => {
+const addressOfDifference = (d: Difference, target: Target, selection: Selection, others: Others): string => {
   const { from, to, least, most } = rangeOf(selection);
   const common = { service: target.service, operation: target.name, kind: target.kind, from, to };
   if (d.kind === "attribute") {
@@ -27,7 +28,7 @@ const addressOfDifference = (d: Difference, target: Target, selection: Selection
     return addressOf(["search"], { q: words.join(" "), from, to, sort: "duration" });
   }
   if (d.kind === "call") return addressOf(["o", d.key, d.value], { from, to });
-  return addressOf(["where"], { ...common, least, most, look: d.kind === "part" ? d.value : d.key, at: d.kind === "place" ? d.value : undefined,
+  return addressOf(["where"], { ...common, least, most, compare: "1", ...othersInAddress(others), look: d.kind === "part" ? d.value : d.key, at: d.kind === "place" ? d.value : undefined,
     of: d.kind === "own" ? d.value : undefined });
 };
 
@@ -49,8 +50,9 @@ const Row = ({ d, answer, most, href }: { readonly d: Difference; readonly answe
   </li>
 );
 
-export const Differences = ({ target, answer, selection }: Props) => {
-  const rows = telling(answer.differences, target).slice(0, ROWS_SHOWN);
+export const Differences = ({ target, answer, selection, others }: Props) => {
+  const told = telling(answer.differences, target);
+  const rows = (selection.base ? causesFirst(told) : told).slice(0, ROWS_SHOWN);
   const most = Math.max(...rows.map((d) => Math.abs(d.explains_ns)), 1);
   const { a, b } = answer;
   return (
@@ -60,7 +62,7 @@ export const Differences = ({ target, answer, selection }: Props) => {
         <>
           <p class="faint">What each explains of the difference; then a request in the selection / one of the others.</p>
           <ol class="differences">
-            {rows.map((d) => <Row key={`${d.kind} ${d.key} ${d.value} ${d.service ?? ""}`} d={d} answer={answer} most={most} href={addressOfDifference(d, target, selection)} />)}
+            {rows.map((d) => <Row key={`${d.kind} ${d.key} ${d.value} ${d.service ?? ""}`} d={d} answer={answer} most={most} href={addressOfDifference(d, target, selection, others)} />)}
           </ol>
         </>
       )}

@@ -29,7 +29,7 @@ export const titleOf = (d: Difference): string => {
 
 export const noteOf = (d: Difference): string => {
   if (d.kind === "place") return partName(d.key);
-  if (d.kind === "call") return `calls ${d.key}`;
+  if (d.kind === "call") return `span of ${d.key}`;
   if (d.kind === "own") return `its own time, ${d.service ?? ""}`;
   return d.kind === "part" ? "kind of time" : "attribute";
 };
@@ -41,13 +41,32 @@ export const colourOf = (d: Difference): string | undefined => {
 
 const isOf = (d: Difference, target: Target | undefined): boolean => d.value === target?.name && d.service === target.service;
 
+interface Cause {
+  readonly part: string;
+  readonly explains: number;
+  readonly own: Difference | undefined;
+}
+
 /** The kind of time that makes the most of it, and in which span: the deepest one, not those that waited for it. */
-const causeOf = (differences: readonly Difference[]): { part: string; explains: number; own: Difference | undefined } | undefined => {
+const causeOf = (differences: readonly Difference[]): Cause | undefined => {
   const own = differences.find((d) => d.kind === "own" && d.explains_ns > 0);
   const part = differences.find((d) => d.kind === "part" && d.explains_ns > 0);
   // much the same in many spans is told as one
   if (own && (!part || own.explains_ns >= 0.6 * part.explains_ns)) return { part: own.key, explains: own.explains_ns, own };
   return part && { part: part.value, explains: part.explains_ns, own: undefined };
+};
+
+const QUOTA_LEAST = 0.1; // of what requests take longer
+
+/**
+ * Before Linux 6.18 a thread that is woken while the CPU quota of its cgroup is used up counts as waiting for a CPU. So
+ * where both grew, the quota is the cause of both.
+ */
+const withQuota = (cause: Cause | undefined, differences: readonly Difference[], more: number): Cause | undefined => {
+  const quota = differences.find((d) => d.kind === "part" && d.value === "throttled")?.explains_ns ?? 0;
+  const waits = differences.find((d) => d.kind === "part" && d.value === "runnable")?.explains_ns ?? 0;
+  if (!cause || (cause.part !== "runnable" && cause.part !== "throttled") || quota < QUOTA_LEAST * more || waits <= 0) return cause;
+  return { part: "throttled", explains: quota + waits, own: undefined };
 };
 
 /** The first of each kind that makes the sentence. */
@@ -56,7 +75,7 @@ export const sentence = ({ a, b, differences }: CompareAnswer, target: Target | 
   if (!a.spans) return "No request is in the selection.";
   if (!b.spans) return "All requests are in the selection: there is nothing to compare with.";
   if (more <= 0) return `They take ${duration(a.mean_ns)}, no longer than the others (${duration(b.mean_ns)}).`;
-  const cause = causeOf(differences);
+  const cause = withQuota(causeOf(differences), differences, more);
   const elsewhere = cause?.own && !isOf(cause.own, target) ? cause.own : undefined;
   const where = differences.find((d) => d.kind === "place" && d.explains_ns > 0 && d.value !== d.key && (!cause || d.key === cause.part));
   const callee = elsewhere ? undefined : differences.filter((d) => d.kind === "call" && d.explains_ns > 0.6 * more).pop(); // the one farthest down
@@ -70,20 +89,26 @@ export const sentence = ({ a, b, differences }: CompareAnswer, target: Target | 
   return `${text}.`;
 };
 
+/** Against a time before: whatever changed since then, such as the number of a process, goes with all of the difference. */
+export const causesFirst = (differences: readonly Difference[]): Difference[] =>
+  [...differences.filter((d) => d.kind !== "attribute"), ...differences.filter((d) => d.kind === "attribute")];
+
 const VALUES_SHOWN = 3; // of an attribute: one with many values would hide the rest
 
 /**
  * Without what explains next to nothing, and with a few values of each attribute. What a part has in the
- * operation itself is told by the part.
+ * operation itself is told by the part. A call explains all that is beneath it, and causes nothing: it stands behind.
  */
 export const telling = (differences: readonly Difference[], target: Target | undefined): Difference[] => {
   const most = Math.max(...differences.map((d) => Math.abs(d.explains_ns)), 0);
   const values = new Map<string, number>();
-  return differences.filter((d) => {
+  const told = differences.filter((d) => {
     if (Math.abs(d.explains_ns) < most / 200) return false;
     if (d.kind === "own" && isOf(d, target)) return false;
+    if (d.kind === "place" && d.value === d.key) return false; // nothing but its part
     if (d.kind !== "attribute") return true;
     values.set(d.key, (values.get(d.key) ?? 0) + 1);
     return (values.get(d.key) ?? 0) <= VALUES_SHOWN;
   });
+  return [...told.filter((d) => d.kind !== "call"), ...told.filter((d) => d.kind === "call")];
 };

@@ -11,7 +11,7 @@ import { Legend, SplitBar, splitText } from "../parts/bar";
 import { splitTotal } from "../parts/list";
 import type { SearchAnswer } from "../search/data";
 import { hasOthers, partsIn, type WhereAnswer } from "../where/tree";
-import { type CompareAnswer, type Heat, type HeatAnswer, parseSelection, readHeat, type Selection, selectionText, slowest, stepOf, toDuration, toNs } from "./data";
+import { type CompareAnswer, type Heat, type HeatAnswer, othersInAddress, othersOf, parseSelection, readHeat, type Selection, selectionText, slowest, stepOf, toDuration, toNs } from "./data";
 import { Differences } from "./differences";
 import { HeatMap } from "./heat";
 import type { Target } from "./tell";
@@ -22,7 +22,7 @@ const compare = (target: Target, heat: Heat, s: Selection, abort: AbortSignal) =
   ask<CompareAnswer>(query("compare", {
     service: target.service, operation: target.name, kind: target.kind || undefined,
     from: toNs(s.fromMs), to: toNs(s.toMs), min_duration: durationWord(s.leastNs), max_duration: durationWord(s.mostNs),
-    base_from: toNs(heat.fromMs), base_to: toNs(heat.toMs),
+    base_from: toNs((s.base ?? heat).fromMs), base_to: toNs((s.base ?? heat).toMs),
   }), abort);
 
 const traces = (target: Target, s: Selection, abort: AbortSignal) =>
@@ -57,6 +57,7 @@ const Traces = ({ target, selection }: { readonly target: Target; readonly selec
 
 const whatIsSelected = (s: Selection): string => {
   const length = s.mostNs ? `${duration(s.leastNs)} to ${duration(s.mostNs)}` : `longer than ${duration(s.leastNs)}`;
+  if (s.base) return `Requests ${length} since ${clock(s.fromMs, true)}, against those of ${clock(s.base.fromMs, true)} to ${clock(s.base.toMs, true)}`;
   return s.isDrawn ? `Requests ${length}, ${clock(s.fromMs)} to ${clock(s.toMs)}` : `The slowest ${percent(s.share ?? 0)}: ${length}`;
 };
 
@@ -64,8 +65,7 @@ const whatIsSelected = (s: Selection): string => {
 const addressOfCompare = (target: Target, heat: Heat, s: Selection): string =>
   addressOf(["compare"], {
     service: target.service, operation: target.name, kind: target.kind, from: toNs(s.fromMs), to: toNs(s.toMs),
-    least: durationWord(s.leastNs), most: durationWord(s.mostNs), base_from: toNs(heat.fromMs), base_to: toNs(heat.toMs),
-    base_most: s.mostNs ? undefined : durationWord(s.leastNs),
+    least: durationWord(s.leastNs), most: durationWord(s.mostNs), ...othersInAddress(othersOf(heat, s)),
   });
 
 const Panel = ({ target, heat, selection }: { readonly target: Target; readonly heat: Heat; readonly selection: Selection }) => {
@@ -78,7 +78,7 @@ const Panel = ({ target, heat, selection }: { readonly target: Target; readonly 
         ? <button class="link" onClick={() => setQuery({ sel: null }, false)}>the slowest instead</button>
         : <p class="faint">Drag a box over the map to look at others.</p>}
       <Shown answer={answer} what="Comparing">
-        {(found) => <Differences target={target} answer={found} selection={selection} />}
+        {(found) => <Differences target={target} answer={found} selection={selection} others={othersOf(heat, selection)} />}
       </Shown>
       <p><a class="button" href={addressOfCompare(target, heat, selection)}>Both side by side</a></p>
       <Traces target={target} selection={selection} />

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is compared in the overview: each operation now, and before.
 import { ask, query } from "../lib/api";
+import { duration } from "../lib/format";
+import { unixMs } from "../lib/json";
+import { selectionText, toNs } from "../operation/data";
 import { readSplit } from "../parts/list";
 
 export interface Sums {
@@ -53,75 +56,132 @@ export interface Row {
   readonly change: number; // of p99: 1.5 is half as much again; 1 where there is nothing to compare
   readonly errorsMore: number; // of the share of errors
   readonly score: number;
+  readonly isGone: boolean; // no request since then: its numbers are those of before
+}
+
+/** Times in nanoseconds since 1970. */
+export interface Span {
+  readonly from: string;
+  readonly to: string;
 }
 
 export interface OverviewData {
   readonly rows: readonly Row[];
   readonly series: SeriesAnswer;
   readonly compared: string; // "the hour before"
-  readonly window: string; // how long "now" is: "300s"
+  readonly now: Span;
+  readonly before: Span;
 }
 
 const COUNT_LEAST = 20; // requests that make a change a change
+const COUNT_P99 = 200; // of fewer, the 99th percentile is nearly the longest one: the 95th tells the change
 const WORSE = 1.25;
+const ENOUGH_LOST = 0.5; // of what the operation that loses most loses
 
 /** Whether the row is marked as worse than before. */
 export const isWorse = (row: Row): boolean => row.change >= WORSE || row.errorsMore >= 0.01;
 
 export const keyOf = (o: { service: string; operation: string; kind: string }): string => JSON.stringify([o.service, o.operation, o.kind]);
 
-const scoreOf = (now: Sums, before: Sums | undefined, change: number, errorsMore: number): number => {
-  if (!before) return 0;
-  // the time that all requests lose, so that a rare operation does not stand above a busy one
-  const lost = Math.log10(1 + (now.count * Math.max(0, now.p99_ns - before.p99_ns)) / 1e9);
-  return (change >= WORSE ? 10 * Math.log2(change) + lost : 0) + (errorsMore >= 0.01 ? 1000 * errorsMore + 10 : 0);
+/** The duration that is held against that of the other time. */
+const changedOf = (sums: Sums, other: Sums): number => (Math.min(sums.count, other.count) < COUNT_P99 ? sums.p95_ns : sums.p99_ns);
+
+/** The time that all requests lose. */
+const lostNs = ({ now, before, change }: Omit<Row, "score">): number =>
+  before && change >= WORSE ? now.count * (changedOf(now, before) - changedOf(before, now)) : 0;
+
+/**
+ * The change counts where it costs much: an operation that is rare, or short, does not stand above another one
+ * because its times scatter. Of a caller and what it waits for, both of which lose the same, the latter changed more.
+ */
+const scoreOf = (row: Omit<Row, "score">, mostLostNs: number): number => {
+  const lost = lostNs(row);
+  const weight = Math.min(1, lost / (ENOUGH_LOST * mostLostNs || 1));
+  return (lost ? weight * 10 * Math.log2(row.change) : 0) + (row.errorsMore >= 0.01 ? 1000 * row.errorsMore + 10 : 0);
 };
 
-const rowOf = (now: Sums, before: Sums | undefined, series: SeriesRow | undefined): Row => {
-  const enough = before !== undefined && now.count >= COUNT_LEAST && before.count >= COUNT_LEAST && before.p99_ns > 0;
-  const change = enough ? now.p99_ns / before.p99_ns : 1;
+const rowOf = (now: Sums, before: Sums | undefined, series: SeriesRow | undefined): Omit<Row, "score"> => {
+  const enough = before !== undefined && now.count >= COUNT_LEAST && before.count >= COUNT_LEAST && before.p95_ns > 0;
+  const change = enough ? changedOf(now, before) / changedOf(before, now) : 1;
   const errorsMore = enough ? now.errors / now.count - before.errors / before.count : 0;
   return {
     key: keyOf(now), now, before, series, change, errorsMore,
     split: readSplit(now.time),
     splitBefore: readSplit(before?.time),
-    score: scoreOf(now, before, change, errorsMore),
+    isGone: false,
   };
+};
+
+/**
+ * The requests that make a row worse, as the view of an operation has it in its address, and those before: what is
+ * longer than nearly all was, by the 95th percentile if that rose, too. undefined: the row is not worse, or fails more.
+ */
+export const worseText = (row: Row, now: Span, before: Span): string | undefined => {
+  if (!row.before || row.change < WORSE) return undefined;
+  const leastNs = row.now.p95_ns >= WORSE * row.before.p95_ns ? row.before.p95_ns : row.before.p99_ns;
+  return selectionText({
+    fromMs: unixMs(now.from), toMs: unixMs(now.to), leastNs, mostNs: 0, isDrawn: true,
+    base: { fromMs: unixMs(before.from), toMs: Math.min(unixMs(before.to), unixMs(now.from)) },
+  });
 };
 
 /** The worst change first; the busiest of those that did not change. */
 export const rowsOf = (now: readonly Sums[], before: readonly Sums[], series: readonly SeriesRow[]): Row[] => {
   const known = new Map(before.map((sums) => [keyOf(sums), sums]));
   const lines = new Map(series.map((line) => [keyOf(line), line]));
-  return now.map((sums) => rowOf(sums, known.get(keyOf(sums)), lines.get(keyOf(sums))))
+  const rows = now.map((sums) => rowOf(sums, known.get(keyOf(sums)), lines.get(keyOf(sums))));
+  const mostLostNs = rows.reduce((most, row) => Math.max(most, lostNs(row)), 0);
+  return rows.map((row): Row => ({ ...row, score: scoreOf(row, mostLostNs) }))
     .sort((a, b) => b.score - a.score || b.now.count * b.now.mean_ns - a.now.count * a.now.mean_ns || a.key.localeCompare(b.key));
 };
 
 const sums = (from: string, to: string | undefined, abort: AbortSignal) =>
   ask<SumsAnswer>(query("operations", { from, to }), abort);
 
+/**
+ * The first fifth of what there is, in whole steps: long enough for requests that can be compared, and for a fault
+ * to be seen until there is something older. undefined: there is too little.
+ */
+export const firstPart = (line: SeriesAnswer): { readonly fromMs: number; readonly toMs: number } | undefined => {
+  const begin = Array.from({ length: line.steps }, (_, i) => i).find((i) => line.operations.some((row) => row.count[i]));
+  if (begin === undefined) return undefined;
+  const seen = line.operations.map(() => 0);
+  for (let end = begin; end + 1 < line.steps; end++) {
+    line.operations.forEach((row, i) => { seen[i] += row.count[end] ?? 0; });
+    if (end + 1 - begin < Math.round((line.steps - begin) / 5) || Math.max(...seen) < 2 * COUNT_LEAST) continue;
+    const at = (step: number) => unixMs(line.from_unix_ns) + (step * Number(line.step_ns)) / 1e6;
+    return { fromMs: at(begin), toMs: at(end + 1) };
+  }
+  return undefined;
+};
+
+const spanOf = (answer: SumsAnswer): Span => ({ from: answer.from_unix_ns, to: answer.to_unix_ns });
+
 const WEEK_MS = 7 * 86400e3;
 const seconds = (ms: number): string => `${Math.round(ms / 1000)}s`;
 
 /**
  * What "now" is compared to: the same time a week ago, else the hour before (or the time before that
- * is as long). Where nothing is that old, the last minute is compared to what was before it.
+ * is as long). Where nothing is that old, all that came is compared to the first of it.
  */
 export const loadOverview = async (lengthMs: number, abort: AbortSignal): Promise<OverviewData> => {
   const from = seconds(lengthMs);
   const series = ask<SeriesAnswer>(query("series", { from, step: seconds(Math.max(10e3, lengthMs / 60)) }), abort);
   const now = await sums(from, undefined, abort);
   const weekAgo = await sums(seconds(WEEK_MS + lengthMs), seconds(WEEK_MS), abort);
-  const made = async (current: SumsAnswer, before: SumsAnswer, compared: string, window = from): Promise<OverviewData> => {
+  const made = async (current: SumsAnswer, before: SumsAnswer, compared: string): Promise<OverviewData> => {
     const line = await series;
-    return { rows: rowsOf(current.operations, before.operations, line.operations), series: line, compared, window };
+    return { rows: rowsOf(current.operations, before.operations, line.operations), series: line, compared, now: spanOf(current), before: spanOf(before) };
   };
   if (weekAgo.operations.length) return made(now, weekAgo, "the same time a week ago");
   const longer = Math.max(3600e3, lengthMs);
   const earlier = await sums(seconds(lengthMs + longer), from, abort);
   if (earlier.operations.length) return made(now, earlier, longer > 3600e3 ? "the time before" : "the hour before");
-  const minute = await sums("60s", undefined, abort);
-  const older = await sums(from, "60s", abort);
-  if (minute.operations.length && older.operations.length) return made(minute, older, "the minutes before", "60s");
-  return made(now, { ...now, operations: [] }, "");
+  const first = firstPart(await series);
+  if (!first) return made(now, { ...now, operations: [] }, "");
+  const [old, rest] = await Promise.all([sums(toNs(first.fromMs), toNs(first.toMs), abort), sums(toNs(first.toMs), undefined, abort)]);
+  const known = new Set(rest.operations.map(keyOf));
+  const gone = rowsOf(old.operations.filter((o) => !known.has(keyOf(o))), [], (await series).operations).map((row) => ({ ...row, isGone: true }));
+  const all = await made(rest, old, `the first ${duration(first.toMs - first.fromMs)}`);
+  return { ...all, rows: [...all.rows, ...gone] };
 };

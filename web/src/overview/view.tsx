@@ -11,19 +11,21 @@ import { RedList } from "../monitors/sign";
 import { Legend, SplitBar } from "../parts/bar";
 import { splitTotal } from "../parts/list";
 import { Sparkline } from "../parts/sparkline";
-import { isWorse, loadOverview, type OverviewData, type Row } from "./data";
+import { isWorse, loadOverview, type OverviewData, type Row, worseText } from "./data";
 
 const ROWS_SHOWN = 200;
 
 // a range that has what an operation is compared to, too
 const LONGER: Record<string, string> = { "5m": "1h", "15m": "1h", "1h": "6h", "6h": "24h", "24h": "7d" };
 
-const addressOfRow = (row: Row): string => {
+const addressOfRow = (row: Row, data: OverviewData): string => {
   const { from } = rangeOf(place.value.query, "5m");
-  return addressOf(["o", row.now.service, row.now.operation], { kind: row.now.kind, last: row.before ? (LONGER[from] ?? from) : from === "5m" ? null : from });
+  const last = row.before ? (LONGER[from] ?? from) : from === "5m" ? null : from;
+  return addressOf(["o", row.now.service, row.now.operation], { kind: row.now.kind, last, sel: worseText(row, data.now, data.before) });
 };
 
 const Change = ({ row }: { readonly row: Row }) => {
+  if (row.isGone) return <span class="faint">none since</span>;
   if (!row.before) return <span class="faint">new</span>;
   if (row.change >= 1.25) return <strong class="bad">×{row.change >= 10 ? row.change.toFixed(0) : row.change.toFixed(1)}</strong>;
   if (row.change <= 0.8) return <span class="good">×{row.change.toFixed(2)}</span>;
@@ -33,17 +35,19 @@ const Change = ({ row }: { readonly row: Row }) => {
 interface RowProps {
   readonly row: Row;
   readonly selected: boolean;
-  readonly compared: boolean; // to what was before
+  readonly data: OverviewData;
 }
 
-const OperationRow = ({ row, selected, compared }: RowProps) => {
+const OperationRow = ({ row, selected, data }: RowProps) => {
+  const compared = data.compared !== "";
   const { now, before } = row;
   const longest = Math.max(splitTotal(row.split), splitTotal(row.splitBefore)); // now and before have one scale
   const worse = isWorse(row);
+  const shown = row.isGone ? data.before : data.now; // the time of its numbers
   return (
-    <tr class={`${worse ? "worse" : ""}${selected ? " selected" : ""}`} data-service={now.service} data-operation={now.operation}>
+    <tr data-from={shown.from} data-to={shown.to} class={`${worse ? "worse" : ""}${selected ? " selected" : ""}`} data-service={now.service} data-operation={now.operation}>
       <td class="name">
-        <a href={addressOfRow(row)}>
+        <a href={addressOfRow(row, data)}>
           <bdi>{short(now.operation || "(no name)")}</bdi> <span class="service"><bdi>{short(now.service, 60)}</bdi></span>
         </a>
         {now.kind !== "internal" && now.kind !== "unspecified" && <span class="kind">{now.kind}</span>}
@@ -89,23 +93,23 @@ const Table = ({ data, filter }: { readonly data: OverviewData; readonly filter:
     { keys: ["k", "ArrowUp"], shown: "k ↑", what: "row before", run: () => move(-1) },
     { keys: ["Enter"], shown: "Enter", what: "open the row", run: () => {
       const row = rows[Math.max(0, selected.value)];
-      if (row) go(addressOfRow(row));
+      if (row) go(addressOfRow(row, data));
     } },
   ]);
   return (
     <>
       <h2 class={data.rows.some(isWorse) ? "headline bad" : "headline"}>{headline(data.rows, data.compared)}</h2>
-      <table class="operations" data-window={data.window}>
+      <table class="operations">
         <thead>
           <tr>
             <th>Operation</th>
-            <th>Where the time of a request goes<span class="faint">: {data.window === "60s" ? "the last minute" : "now"}{data.compared && `, thin: ${data.compared}`}</span></th>
+            <th>Where the time of a request goes<span class="faint">: now{data.compared && `, thin: ${data.compared}`}</span></th>
             {data.compared && <th class="number">Change</th>}<th class="number">p99</th><th class="number">p95</th><th class="number">p50</th>
             <th class="number">Rate</th><th class="number">Errors</th><th>p99 over time</th>
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, i) => <OperationRow key={row.key} row={row} selected={i === selected.value} compared={data.compared !== ""} />)}
+          {rows.map((row, i) => <OperationRow key={row.key} row={row} selected={i === selected.value} data={data} />)}
         </tbody>
       </table>
       {!rows.length && <p class="state">No operation has “{filter}” in its name or service.</p>}

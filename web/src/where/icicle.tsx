@@ -2,14 +2,13 @@
 // The tree as boxes: the width of a box is its time, and all below it sum to that.
 import { useMemo, useState } from "preact/hooks";
 import { difference, duration, many, percent, short } from "../lib/format";
-import { PARTS, partNumber } from "../parts/list";
+import { nameOf } from "./tell";
 import { type Box, boxesOf, growth, nodeAt, type Node } from "./tree";
 
 const ROW = 26;
+const GROWN_MOST = 48; // percent of the colour of what grew, under which text is still read in both modes
 
 export const partOf = (node: Node, above: string): string => (node.kind === "part" ? node.name : above);
-
-export const nameOf = (node: Node): string => (node.kind === "span" ? node.name || "(no name)" : (PARTS[partNumber(node.name)]?.name ?? node.name));
 
 const boxText = (box: Box, whole: number, spans: number): string => {
   const { node } = box;
@@ -22,7 +21,7 @@ const boxText = (box: Box, whole: number, spans: number): string => {
 const colour = (box: Box, most: number): Record<string, string> => {
   if (box.grewNs !== undefined) {
     const strength = Math.min(1, Math.abs(box.grewNs) / (most || 1));
-    return { background: `color-mix(in oklab, var(${box.grewNs > 0 ? "--bad" : "--good"}) ${Math.round(strength * 75)}%, var(--raised))` };
+    return { background: `color-mix(in oklab, var(${box.grewNs > 0 ? "--bad" : "--good"}) ${Math.round(strength * GROWN_MOST)}%, var(--raised))` };
   }
   return box.part ? { background: `var(--part-${box.part})` } : {};
 };
@@ -40,9 +39,8 @@ interface IcicleProps {
 export const Icicle = ({ name = "Where the time goes", root, path, open, normal, spans, normalSpans }: IcicleProps) => {
   const [hover, setHover] = useState("");
   const at = nodeAt(root, path);
-  const boxes = useMemo(() => boxesOf(root, path, partOf), [root, path.join()]);
-  const grown = normal ? growth(boxes, root, normal, spans, normalSpans) : boxes;
-  const most = Math.max(...grown.filter((box) => box.depth > 0).map((box) => Math.abs(box.grewNs ?? 0)), 1);
+  const boxes = useMemo(() => boxesOf(root, path, partOf, normal && growth(root, normal, spans, normalSpans)), [root, normal, path.join()]);
+  const most = Math.max(...boxes.filter((box) => box.depth > 0).map((box) => Math.abs(box.grewNs ?? 0)), 1);
   const ways = path.map((_, i) => path.slice(0, i));
   return (
     <>
@@ -52,7 +50,7 @@ export const Icicle = ({ name = "Where the time goes", root, path, open, normal,
       </p>
       <div class="icicle" style={{ height: `${(Math.max(...boxes.map((box) => box.depth)) + 1) * ROW}px` }} role="tree" aria-label={name}
         onMouseLeave={() => setHover("")}>
-        {grown.map((box) => (
+        {boxes.map((box) => (
           <button key={box.path.join(".")} role="treeitem" aria-level={box.depth + 1} aria-label={boxText(box, root.width_ns, spans)}
             class={`box ${box.node.kind}${box.part ? ` part-${box.part}` : ""}${box.depth ? "" : " here"}${box.isNew && box.depth ? " once" : ""}`} data-part={box.part || undefined}
             style={{ left: `${box.left * 100}%`, width: `${box.width * 100}%`, top: `${box.depth * ROW}px`, ...colour(box, most) }}

@@ -28,8 +28,8 @@ export interface Box {
   readonly left: number; // of the width, 0 to 1
   readonly width: number;
   readonly part: string; // whose colour it has; "": none
-  readonly grewNs?: number; // for each request, against the others
-  readonly isNew?: boolean; // the others have nothing of the kind
+  readonly grewNs?: number; // as in Growth
+  readonly isNew?: boolean;
 }
 
 export const DEPTH_SHOWN = 14;
@@ -46,21 +46,26 @@ export const nodeAt = (root: Node, path: readonly number[]): Node => {
   return node;
 };
 
-/** Boxes below a path. What lies below a box has exactly its own share of the width. */
-export const boxesOf = (root: Node, path: readonly number[], partOf: (node: Node, above: string) => string): Box[] => {
+/**
+ * Boxes below a path. What lies below a box has exactly its own share of the width. The longest stand first, or
+ * those that grew most if that is known.
+ */
+export const boxesOf = (root: Node, path: readonly number[], partOf: (node: Node, above: string) => string, grown?: ReadonlyMap<Node, Growth>): Box[] => {
   const boxes: Box[] = [];
   const add = (node: Node, way: readonly number[], depth: number, left: number, width: number, above: string) => {
     const part = partOf(node, above);
-    boxes.push({ node, path: way, depth, left, width, part });
+    boxes.push({ node, path: way, depth, left, width, part, ...grown?.get(node) });
     if (depth + 1 >= DEPTH_SHOWN) return;
     const all = Math.max(node.width_ns, node.children.reduce((sum, child) => sum + child.width_ns, 0)) || 1;
     let at = left;
-    node.children.forEach((child, i) => {
-      if (child.kind === "place" && child.name === node.name) return; // time of the part without a place
+    const children = node.children.map((child, i) => ({ child, i }));
+    if (grown) children.sort((a, b) => (grown.get(b.child)?.grewNs ?? 0) - (grown.get(a.child)?.grewNs ?? 0));
+    for (const { child, i } of children) {
+      if (child.kind === "place" && child.name === node.name) continue; // time of the part without a place
       const share = (child.width_ns / all) * width;
       if (share >= WIDTH_LEAST) add(child, [...way, i], depth + 1, at, share, part);
       at += share;
-    });
+    }
   };
   let part = "";
   path.forEach((_, i) => {
@@ -87,23 +92,45 @@ export const findPath = (root: Node, part: string, place: string, of = ""): numb
 const sameNode = (nodes: readonly Node[], node: Node): Node | undefined =>
   nodes.find((other) => other.kind === node.kind && other.name === node.name && other.service === node.service);
 
-/** The node of another tree with the same names on its path. */
-const counterpart = (root: Node, other: Node, path: readonly number[]): Node | undefined => {
-  let at: Node | undefined = other;
-  let node = root;
-  for (const i of path) {
-    node = node.children[i];
-    at = node && at && sameNode(at.children, node);
-  }
-  return at;
+export interface Growth {
+  readonly grewNs: number; // how much more of it a request has than a normal one
+  readonly isNew: boolean; // the normal ones have nothing of the kind
+}
+
+/** How much each node of a tree grew. A place grew no more than its part: only some normal requests tell places. */
+export const growth = (root: Node, normal: Node, spans: number, normalSpans: number): Map<Node, Growth> => {
+  const grown = new Map<Node, Growth>();
+  const walk = (node: Node, other: Node | undefined, most: number) => {
+    const grewNs = Math.min(most, node.width_ns / (spans || 1) - (other?.width_ns ?? 0) / (normalSpans || 1));
+    grown.set(node, { grewNs, isNew: other === undefined });
+    for (const child of node.children) walk(child, other && sameNode(other.children, child), node.kind === "part" ? Math.max(0, grewNs) : Infinity);
+  };
+  walk(root, normal, Infinity);
+  return grown;
 };
 
-/** Boxes with how much more time a request has in them than a normal one. */
-export const growth = (boxes: readonly Box[], root: Node, normal: Node, spans: number, normalSpans: number): Box[] =>
-  boxes.map((box) => {
-    const other = counterpart(root, normal, box.path);
-    return { ...box, grewNs: box.node.width_ns / (spans || 1) - (other?.width_ns ?? 0) / (normalSpans || 1), isNew: other === undefined };
-  });
+/** A place, or a part that has none: all time of a tree is in these. */
+export interface Leaf {
+  readonly path: readonly number[];
+  readonly node: Node;
+  readonly part: string;
+  readonly span: Node; // whose own time it is
+}
+
+/** The leaves at or below a path. */
+export const leavesOf = (root: Node, path: readonly number[] = []): Leaf[] => {
+  const list: Leaf[] = [];
+  const walk = (node: Node, way: readonly number[], part: string, span: Node) => {
+    const mine = node.kind === "part" ? node.name : part;
+    const of = node.kind === "span" ? node : span;
+    if ((node.kind === "place" || (node.kind === "part" && !node.children.length)) && path.every((n, i) => n === (way[i] ?? n)) && way.length >= path.length) {
+      list.push({ path: way, node, part: mine, span: of });
+    }
+    node.children.forEach((child, i) => walk(child, [...way, i], mine, of));
+  };
+  walk(root, [], "", root);
+  return list;
+};
 
 /** The time of each part in a tree, as a split: all of it sums to the time of the requests. */
 export const partsIn = (root: Node): number[] => {

@@ -3,14 +3,15 @@
 import { useRef } from "preact/hooks";
 import { addressOf, place, setQuery } from "../lib/address";
 import { ask, query, useAnswer } from "../lib/api";
-import { count, duration, many, percent, short } from "../lib/format";
+import { count, difference, duration, many, percent, short, unbroken } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { RangePicker, rangeOf } from "../lib/range";
 import { Empty, Shown } from "../lib/states";
 import { Legend } from "../parts/bar";
 import { PARTS, partNumber } from "../parts/list";
-import { Icicle, nameOf, partOf } from "./icicle";
-import { DEPTH_SHOWN, findPath, nodeAt, type Node, partsIn, type WhereAnswer } from "./tree";
+import { Icicle } from "./icicle";
+import { grownSentence, nameOf } from "./tell";
+import { DEPTH_SHOWN, findPath, growth, type Growth, type Leaf, leavesOf, type Node, partsIn, type WhereAnswer } from "./tree";
 
 interface Question {
   readonly service: string;
@@ -20,43 +21,47 @@ interface Question {
   readonly to: string | undefined;
 }
 
+/** What the requests are compared to; undefined: to the shorter ones of the same time. */
+const readBase = (parameters: URLSearchParams): { readonly from: string; readonly to: string; readonly most: string | undefined } | undefined => {
+  const from = parameters.get("base_from");
+  const to = parameters.get("base_to");
+  return from && to ? { from, to, most: parameters.get("base_most") ?? undefined } : undefined;
+};
+
 const load = (question: Question, least: string | undefined, most: string | undefined, abort: AbortSignal) =>
   ask<WhereAnswer>(query("where", { ...question, min_duration: least, max_duration: most }), abort);
 
-interface Longest {
-  readonly path: readonly number[];
-  readonly node: Node;
-  readonly part: string;
+const LEAVES_SHOWN = 15;
+const SHARE_LEAST = 0.001;
+
+interface LeavesProps {
+  readonly root: Node;
+  readonly spans: number;
+  readonly grown: ReadonlyMap<Node, Growth> | undefined;
 }
 
-/** The places and parts with the most time, as a list beside the boxes. */
-const longestOf = (root: Node): Longest[] => {
-  const list: Longest[] = [];
-  const walk = (node: Node, path: readonly number[], part: string) => {
-    const mine = partOf(node, part);
-    if (node.kind === "place" || (node.kind === "part" && !node.children.length)) list.push({ path, node, part: mine });
-    node.children.forEach((child, i) => walk(child, [...path, i], mine));
-  };
-  walk(root, [], "");
-  return list.sort((a, b) => b.node.width_ns - a.node.width_ns).slice(0, 15);
+/** The places and parts with the most time, or that grew most, as a list beside the boxes. */
+const Leaves = ({ root, spans, grown }: LeavesProps) => {
+  const grew = (leaf: Leaf): number => grown?.get(leaf.node)?.grewNs ?? 0;
+  const leaves = leavesOf(root).filter((leaf) => leaf.node.width_ns >= SHARE_LEAST * root.width_ns).sort((a, b) => grew(b) - grew(a) || b.node.width_ns - a.node.width_ns).slice(0, LEAVES_SHOWN);
+  return (
+    <table class="small longest">
+      <thead><tr><th>{grown ? "What grew" : "The longest"}</th><th>Kind of time</th>{grown && <th class="number">Grew by</th>}<th class="number">For each request</th><th class="number">Share</th></tr></thead>
+      <tbody>
+        {leaves.map((leaf) => (
+          <tr key={leaf.path.join(".")}>
+            <td><button class="link" onClick={() => setQuery({ node: leaf.path.join(".") }, false)}><bdi>{short(nameOf(leaf.node), 100)}</bdi></button>
+              {" "}<span class="faint"><bdi>in {short(nameOf(leaf.span), 60)}</bdi></span></td>
+            <td><span class="swatch" style={{ background: `var(--part-${leaf.part})` }} />{PARTS[partNumber(leaf.part)]?.name}</td>
+            {grown && <td class="number">{difference(grew(leaf))}</td>}
+            <td class="number">{duration(leaf.node.width_ns / (spans || 1))}</td>
+            <td class="number">{percent(leaf.node.width_ns / root.width_ns)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
 };
-
-const LongestList = ({ root, spans }: { readonly root: Node; readonly spans: number }) => (
-  <table class="small longest">
-    <thead><tr><th>The longest</th><th>Kind of time</th><th class="number">For each request</th><th class="number">Share</th></tr></thead>
-    <tbody>
-      {longestOf(root).map(({ path, node, part }) => (
-        <tr key={path.join(".")}>
-          <td><button class="link" onClick={() => setQuery({ node: path.join(".") }, false)}><bdi>{short(nameOf(node), 100)}</bdi></button>
-            {" "}<span class="faint"><bdi>in {short(nameOf(nodeAt(root, path.slice(0, node.kind === "place" ? -2 : -1))), 60)}</bdi></span></td>
-          <td><span class="swatch" style={{ background: `var(--part-${part})` }} />{PARTS[partNumber(part)]?.name}</td>
-          <td class="number">{duration(node.width_ns / (spans || 1))}</td>
-          <td class="number">{percent(node.width_ns / root.width_ns)}</td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
-);
 
 export const Where = () => {
   const { query: parameters } = place.value;
@@ -67,10 +72,12 @@ export const Where = () => {
   };
   const least = parameters.get("least") ?? undefined;
   const most = parameters.get("most") ?? undefined;
-  const compares = parameters.get("compare") === "1" && least !== undefined;
+  const base = readBase(parameters);
+  const compares = parameters.get("compare") === "1" && (least ?? base) !== undefined;
   const key = JSON.stringify([question, least, most]);
   const answer = useAnswer((abort) => load(question, least, most, abort), `where ${key}`);
-  const others = useAnswer(compares ? (abort) => load(question, undefined, least, abort) : undefined, `others ${compares} ${key}`);
+  const others = useAnswer(compares ? (abort) => load({ ...question, ...base }, undefined, base ? base.most : least, abort) : undefined,
+    `others ${compares} ${key} ${JSON.stringify(base)}`);
   const up = useRef(() => {});
   const open = (to: readonly number[]) => setQuery({ node: to.join(".") }, false);
   useKeys([{ keys: ["Backspace", "u"], shown: "u", what: "one level up", run: () => up.current() }]);
@@ -79,7 +86,7 @@ export const Where = () => {
       <div class="tools">
         <h1>Where the time goes: <a href={addressOf(["o", question.service, question.operation], { kind: question.kind, from: range.isLive ? null : range.from, to: range.to })}><bdi>{short(question.operation, 80)}</bdi></a> <span class="service"><bdi>{short(question.service, 60)}</bdi></span></h1>
         <RangePicker usual="15m" />
-        {least && <label title="Colours what is longer for a request than in those that are shorter"><input type="checkbox" checked={compares} onChange={() => setQuery({ compare: compares ? null : "1" })} /> slow minus normal</label>}
+        {(least ?? base) && <label title="Shows what is longer for a request than for the others"><input type="checkbox" checked={compares} onChange={() => setQuery({ compare: compares ? null : "1" })} /> slow minus normal</label>}
       </div>
       <Shown answer={answer} what="Adding up traces">
         {(found) => {
@@ -89,13 +96,17 @@ export const Where = () => {
           const path = node === null ? findPath(root, parameters.get("look") ?? "", parameters.get("at") ?? "", parameters.get("of") ?? "")
             : node.split(".").filter(Boolean).map(Number);
           up.current = () => open(path.slice(0, -1));
+          const normal = compares ? others.value?.roots[0] : undefined;
+          const normalSpans = others.value?.spans ?? 0;
+          const grown = normal && growth(root, normal, found.spans, normalSpans);
           return (
             <>
+              {grown && <p class="sentence"><bdi>{unbroken(grownSentence(root, path, grown))}</bdi></p>}
               <p>{many(found.spans, "request")}{least && ` longer than ${least.replace(/^([\d.]+)us$/, (_, us: string) => duration(Number(us) * 1000))}`}, {duration(root.width_ns / found.spans)} each;
                 {" "}{root.detailed ? `places in the kernel are told by ${count(root.detailed)} of them, whose shares stand for all` : "none of them tells a place in the kernel"}
                 {found.left_out > 0 && `; ${count(found.left_out)} small boxes are left out`}{found.partial && "; the search took too long, there may be more"}.</p>
-              <Icicle root={root} path={path} open={open} normal={compares ? others.value?.roots[0] : undefined} spans={found.spans} normalSpans={others.value?.spans ?? 0} />
-              <LongestList root={root} spans={found.spans} />
+              <Icicle root={root} path={path} open={open} normal={normal} spans={found.spans} normalSpans={normalSpans} />
+              <Leaves root={root} spans={found.spans} grown={grown} />
               <Legend splits={[partsIn(root)]} />
               <p class="unseen">{DEPTH_SHOWN} levels are shown.</p>
             </>
