@@ -11,19 +11,36 @@
 #define PERIOD_NS UINT64_C(3600000000000)
 #define SPANS_MAX UINT64_C(8000000)
 #define QUERY_NS UINT64_C(2000000000)
+#define TEMPORARY_NAME "duckdb.tmp" /* a directory, which is there while it is needed */
 
-/* DuckDB reaches files in the directory alone. */
-static int dir_allow(struct store *s, struct error *e)
+static int path_set(struct store *s, const char *before, const char *path, const char *behind,
+		    struct error *e)
 {
 	struct statement set = {0};
 	int err;
 
-	statement_add(&set, "SET allowed_directories = [");
-	statement_add_quoted(&set, s->dir);
-	statement_add(&set, "]");
+	statement_add(&set, before);
+	statement_add_quoted(&set, path);
+	statement_add(&set, behind);
 	err = statement_run(&s->db, s->writer, &set, NULL, e);
 	statement_free(&set);
 	return err;
+}
+
+/*
+ * DuckDB reaches files in the directory alone. What does not fit into its memory goes there, too:
+ * otherwise it gives up a database whose checkpoint needs more.
+ */
+static int dir_allow(struct store *s, struct error *e)
+{
+	char *path = NULL;
+	int err = asprintf(&path, "%s/" TEMPORARY_NAME, s->dir) < 0 ? -ENOMEM : 0;
+
+	if (err)
+		return error_set(e, err, "cannot open the store");
+	err = path_set(s, "SET temp_directory = ", path, "", e);
+	free(path);
+	return err ? err : path_set(s, "SET allowed_directories = [", s->dir, "]", e);
 }
 
 /* Nothing is appended. */

@@ -604,6 +604,30 @@ TEST(names_of_the_file_before_are_not_new)
 	store_options.names_per_hour = store_options.spans_max = 0;
 }
 
+static int setting_take(void *arg, const struct row *row)
+{
+	size_t bytes;
+	const char *text = row_text(row, 0, &bytes);
+
+	snprintf(arg, 200, "%.*s", (int)bytes, text);
+	return 0;
+}
+
+/* The directory in which the process was started may belong to somebody else. */
+TEST(what_does_not_fit_into_memory_goes_beside_the_files)
+{
+	struct store *s = open_empty();
+	char told[200], wanted[200];
+	const struct row_taker taker = {setting_take, told, 1};
+
+	CHECK_EQ(sql_run(&s->db, s->writer, "SELECT current_setting('temp_directory')", &taker,
+			 NULL),
+		 0);
+	snprintf(wanted, sizeof(wanted), "%s/duckdb.tmp", dir_name);
+	CHECK_STR(told, wanted);
+	drop(s);
+}
+
 TEST(a_store_of_a_newer_version_is_refused)
 {
 	struct store *s = open_empty();
