@@ -4,7 +4,7 @@
  *
  * What a transaction brings is kept apart until it is committed, so that what was abandoned comes
  * from the log again. The memory is bounded: at most KNOWN_SPANS_MAX ids are known in each
- * five minutes, at 10 bytes each, and the oldest go first where more come.
+ * five minutes, at 15 bytes each, and the oldest go first where more come.
  */
 #ifndef STORE_KNOWN_H
 #define STORE_KNOWN_H
@@ -14,7 +14,7 @@
 #include "store/known_ids.h"
 #include "store/told.h"
 
-#define KNOWN_SPANS_MAX 2000000u
+#define KNOWN_SPANS_MAX 1390000u   /* what fits into 2^21 places (known_ids.h) */
 #define KNOWN_VERSIONS_MAX 100000u /* of spans with a version, in each of two times */
 #define KNOWN_WAITING_MAX 100000u  /* spans whose parent is not known, in each of two times */
 #define KNOWN_AGES 4
