@@ -128,7 +128,7 @@ static size_t thread_find(const struct path_walk *w, int64_t tid)
 
 static void step_add(struct path_walk *w, struct path_step step)
 {
-	if (step.end_ns <= step.begin_ns || w->err)
+	if (step.end_ns <= step.begin_ns || w->err || w->out->is_cut)
 		return;
 	if (w->out->list.count < STORED_PATH_STEPS_MAX)
 		w->err = vec_push(&w->out->list, step);
@@ -230,6 +230,7 @@ static void waits_collect(struct path_walk *w, uint32_t above, unsigned int dept
 	for (uint32_t at = w->g->first[above]; at != GATHER_NONE && !w->err; at = w->g->next[at]) {
 		const char *kind = gather_kernel_kind(&spans[at]);
 
+		w->looks++;
 		if (!kind || at == above)
 			continue;
 		if (strcmp(kind, "wait") != 0 && depth)
@@ -323,6 +324,7 @@ static bool is_waited_for(const struct path_walk *w, uint32_t at, const struct s
 static void children_collect(struct path_walk *w, uint32_t at, time_list *out)
 {
 	for (uint32_t c = w->g->first[at]; c != GATHER_NONE && !w->err; c = w->g->next[c]) {
+		w->looks++;
 		if (c != at && !gather_kernel_kind(&w->g->batch.data[c]))
 			w->err = vec_push(out, time_of(w->g, c, GATHER_NONE));
 	}

@@ -184,6 +184,45 @@ TEST(a_deep_trace_is_told_as_far_as_it_goes)
 	gathered_free(&g);
 }
 
+/* The path is told from its end on; before the step at which that is too much, nothing is told. */
+TEST(what_leads_to_a_thread_again_and_again_is_cut)
+{
+	enum { WAITS = 3000, STEP = 10 };
+	static const struct attribute late[] = {STRING("fathom.kind", "wait"),
+						INTEGER("thread.id", 8)};
+	struct received_span *spans = calloc(2 + 2 * WAITS, sizeof(*spans));
+	struct stored_path path = {0};
+	uint64_t until_ns;
+	struct gathered g;
+
+	CHECK(spans);
+	spans[0] = span_with(span_between(1, 0, "request", 1000, 1000 + WAITS * STEP),
+			     LIST(detailed));
+	spans[1] = span_with(span_between(2, 0, "write", 1000, 1000 + WAITS * STEP),
+			     LIST(elsewhere));
+	for (uint64_t i = 0; i < WAITS; i++) {
+		uint64_t at_ns = 1000 + i * STEP;
+
+		spans[2 + 2 * i] = span_with(span_between(3 + 2 * i, 1, "lock", at_ns, at_ns + 9),
+					     LIST(lock_wait));
+		spans[3 + 2 * i] = span_with(
+			span_between(4 + 2 * i, 2, "disk", at_ns + 1, at_ns + 3), LIST(late));
+	}
+	g = gathered_make(spans, 2 + 2 * WAITS);
+	free(spans);
+	CHECK_EQ(stored_path_find(&g, 0, &path), 0);
+	CHECK(path.is_cut && path.list.count > 100 && path.list.count < STORED_PATH_STEPS_MAX);
+	CHECK(path.list.data[0].begin_ns > 1000);
+	until_ns = path.list.data[0].begin_ns;
+	for (size_t i = 0; i < path.list.count; i++) {
+		CHECK_EQ(path.list.data[i].begin_ns, until_ns);
+		until_ns = path.list.data[i].end_ns;
+	}
+	CHECK_EQ(until_ns, 1000 + WAITS * STEP);
+	stored_path_free(&path);
+	gathered_free(&g);
+}
+
 /* ---- any trace ---- */
 
 enum { SPANS = 40, KEYS = 4 };
