@@ -284,21 +284,12 @@ struct part_times {
 	uint64_t places_ns[SPLIT_PARTS_COUNT];
 };
 
-static int part_of(const char *name)
-{
-	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT; part++) {
-		if (strcmp(split_part_name(part), name) == 0)
-			return (int)part;
-	}
-	return -1;
-}
-
 static void parts_read(const struct comparison *c, unsigned int side, struct part_times *out)
 {
 	for (size_t i = 0; i < c->list.count; i++) {
 		const struct difference *d = &c->list.data[i];
 		const struct difference_side *of = &d->sides[side];
-		int part = part_of(d->kind == DIFFERENCE_PART ? d->value : d->key);
+		int part = gather_part(d->kind == DIFFERENCE_PART ? d->value : d->key);
 
 		if (part >= 0 && d->kind == DIFFERENCE_PART)
 			out->mean_ns[part] = share(of->total_ns, c->sides[side].measured);
@@ -314,7 +305,7 @@ static void parts_read(const struct comparison *c, unsigned int side, struct par
 static double place_mean(const struct difference *d, const struct part_times times[2],
 			 unsigned int side)
 {
-	int part = part_of(d->key);
+	int part = gather_part(d->key);
 	unsigned int from = part >= 0 && times[side].places_ns[part] ? side : !side;
 
 	if (part < 0)

@@ -71,6 +71,15 @@ bool gather_same_process(const struct received_span *a, const struct received_sp
 	       strcmp(host, other_host) == 0;
 }
 
+int gather_part(const char *name)
+{
+	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT; part++) {
+		if (strcmp(split_part_name(part), name) == 0)
+			return (int)part;
+	}
+	return -1;
+}
+
 bool gather_split(const struct received_span *span, struct split *out)
 {
 	static const char begin[] = "fathom.time.";

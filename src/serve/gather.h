@@ -61,6 +61,9 @@ bool gather_same_process(const struct received_span *a, const struct received_sp
 /* The split of a span. False: it has none. */
 bool gather_split(const struct received_span *span, struct split *out);
 
+/* The part of a split (enum split_part) that has this name; -1: there is none. */
+int gather_part(const char *name);
+
 #define GATHER_PLACE_BYTES 512
 
 /*

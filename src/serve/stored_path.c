@@ -178,15 +178,6 @@ static void waker_walk(struct path_walk *w, struct path_step rest)
 	step_add(w, rest);
 }
 
-static int part_of(const char *name)
-{
-	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT; part++) {
-		if (strcmp(split_part_name(part), name) == 0)
-			return (int)part;
-	}
-	return -1;
-}
-
 static void wait_walk(struct path_walk *w, uint32_t at, const struct span_time *time,
 		      uint64_t from_ns, uint64_t to_ns)
 {
@@ -195,7 +186,7 @@ static void wait_walk(struct path_walk *w, uint32_t at, const struct span_time *
 	uint64_t ready_ns = time->end_ns;
 	struct split split;
 
-	step.part = part_of(wait->name);
+	step.part = gather_part(wait->name);
 	step.state = PATH_WAITING;
 	if (step.part == SPLIT_runnable || step.part == SPLIT_throttled)
 		step.state = PATH_RUNNABLE;

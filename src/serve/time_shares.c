@@ -119,15 +119,6 @@ static uint64_t theirs_ns(const struct time_shares *s, uint64_t begin_ns, uint64
 
 /* ---- where they ran ---- */
 
-static int part_of(const char *name)
-{
-	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT; part++) {
-		if (strcmp(split_part_name(part), name) == 0)
-			return (int)part;
-	}
-	return -1;
-}
-
 static bool waits_for_others(int part)
 {
 	for (size_t i = 0; i < WAITING_PARTS; i++) {
@@ -141,7 +132,7 @@ uint64_t time_shares_wait_ns(const struct time_shares *s, const struct received_
 {
 	uint64_t ns = received_duration_ns(wait);
 
-	return waits_for_others(part_of(wait->name))
+	return waits_for_others(gather_part(wait->name))
 		       ? ns - theirs_ns(s, wait->begin_ns, wait->begin_ns + ns)
 		       : ns;
 }
@@ -159,9 +150,9 @@ static int waits_collect(const struct gathered *g, uint32_t above, unsigned int 
 			continue;
 		if (strcmp(kind, "wait") != 0)
 			err = waits_collect(g, at, depth - 1, out);
-		else if (part_of(span->name) >= 0)
+		else if (gather_part(span->name) >= 0)
 			err = vec_push(out, ((struct wait){span->begin_ns, span->end_ns,
-							   part_of(span->name)}));
+							   gather_part(span->name)}));
 	}
 	return err;
 }
