@@ -59,13 +59,24 @@ static void samples_fold(edge_samples *samples)
 	samples->count = kept + 1;
 }
 
+/* Whether a span tells how sure it is which request made it; any program may send any number. */
+static bool probability_read(const struct received_span *span, double *out)
+{
+	const struct attribute *a = gather_attribute(span, "edge.probability");
+
+	if (!a || (a->type != VALUE_REAL && a->type != VALUE_INTEGER))
+		return false;
+	*out = a->type == VALUE_REAL ? a->real : (double)a->integer;
+	return *out >= 0 && *out <= 1;
+}
+
 int edges_sample(const struct gathered *g, edge_samples *out)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < g->batch.count && !err; i++) {
 		const struct received_span *span = &g->batch.data[i];
-		const struct attribute *sure = gather_attribute(span, "edge.probability");
+		double probability;
 		struct edge_sample call = {.from = span->resource->service,
 					   .calls = 1,
 					   .errors = span->status == RECEIVED_ERROR,
@@ -75,10 +86,9 @@ int edges_sample(const struct gathered *g, edge_samples *out)
 		if (span->kind != RECEIVED_CLIENT && span->kind != RECEIVED_PRODUCER)
 			continue;
 		call.to = callee_of(g, i, &call.is_remote);
-		if (sure && (sure->type == VALUE_REAL || sure->type == VALUE_INTEGER)) {
+		if (probability_read(span, &probability)) {
 			call.told = 1;
-			call.probability = sure->type == VALUE_REAL ? sure->real
-								    : (double)sure->integer;
+			call.probability = probability;
 		}
 		if (call.to)
 			err = vec_push(out, call);
