@@ -246,11 +246,14 @@ static int line_add(struct asking *ask, const struct thread_at *at, u32 depth,
 }
 
 /* Whether the thread stands on the way already: two wait for each other. */
-static bool is_on_way(const struct why_answer *out, size_t first, u32 tid)
+static bool is_on_way(const struct asking *ask, size_t first, const struct thread_at *at)
 {
-	for (size_t i = first; i < out->lines.count; i++)
-		if (out->lines.data[i].who.tid == tid)
+	for (size_t i = first; i < ask->out->lines.count; i++) {
+		const struct why_line *line = &ask->out->lines.data[i];
+
+		if (line->who.tid == at->tid && line->host == ask->r->hosts[at->host].name)
 			return true;
+	}
 	return false;
 }
 
@@ -262,7 +265,7 @@ static int chain_add(struct asking *ask, u32 host, u32 tid)
 
 	for (u32 depth = 0; depth < LINKS_MOST && at.tid && !err; depth++) {
 		err = line_add(ask, &at, depth, &next);
-		at = is_on_way(ask->out, chain.first, next.tid) ? (struct thread_at){0} : next;
+		at = is_on_way(ask, chain.first, &next) ? (struct thread_at){0} : next;
 	}
 	chain.end = ask->out->lines.count;
 	return err ? err : vec_push(&ask->out->chains, chain);
