@@ -161,10 +161,24 @@ static bool window_open(struct follower *f)
 	return f->recent.state.data;
 }
 
-/* Where room is short, chunks wait for the next look, which makes room. */
+/* Whether there is so much to look at that a pass is worth it. */
+static bool pass_is_due(struct follower *f, u64 wait_ns, u64 period_ns)
+{
+	const struct chunk_info *last = recent_last(&f->recent);
+	u64 since_ns;
+
+	if (!last || !window_open(f))
+		return false;
+	since_ns = f->recent.chunks.data[0]->info.begin_ns;
+	if (f->decider.decided_ns > since_ns)
+		since_ns = f->decider.decided_ns;
+	return last->end_ns >= since_ns + wait_ns + period_ns;
+}
+
+/* Where room is short, chunks wait for the next look, which makes room, unless none is due yet. */
 static bool takes_more(struct follower *f)
 {
-	return f->has_looked || !room_is_short(f) || !window_open(f);
+	return f->has_looked || !room_is_short(f) || !pass_is_due(f, SHORT_WAIT_NS, 0);
 }
 
 static void chunks_take(struct follower *f)
@@ -314,20 +328,6 @@ static void pass(struct follower *f, u64 wait_ns, u64 open_ns)
 	f->last_cost_ns = cost_ns;
 	f->passed_ns = clock_now_ns();
 	f->has_looked = true;
-}
-
-/* Whether there is so much to look at that a pass is worth it. */
-static bool pass_is_due(struct follower *f, u64 wait_ns, u64 period_ns)
-{
-	const struct chunk_info *last = recent_last(&f->recent);
-	u64 since_ns;
-
-	if (!last || !window_open(f))
-		return false;
-	since_ns = f->recent.chunks.data[0]->info.begin_ns;
-	if (f->decider.decided_ns > since_ns)
-		since_ns = f->decider.decided_ns;
-	return last->end_ns >= since_ns + wait_ns + period_ns;
 }
 
 static bool has_rested(const struct follower *f, bool is_short)

@@ -10,14 +10,15 @@
  * (up/requests_kept.h).
  *
  * Bounds:
- * - a request that is open for over a minute is posted without its end;
+ * - a request that is open for over a minute, or for five seconds where room is short, is posted
+ *   without its end;
  * - chunks: 90, and 48 MB of them as bytes; while it waits for its turn as many again. The partial
  *   of a pass is a few times larger;
  * - memory: of a chunk only what requests need is kept (map/file/narrow.h);
  * - CPU: after a pass it rests for nine times what it and its chunks cost, and for three times
- * where the chunks fill three quarters of their room. Requests are then decided earlier, two
- * seconds after their end. If the chunks grow too many all the same, they go: requests of that time
- * are not stored, and the chunks are counted;
+ *   where the chunks fill three quarters of their room. Requests are then decided earlier, two
+ *   seconds after their end. If the chunks grow too many all the same, they go: requests of that
+ *   time are not stored, and the chunks are counted;
  * - what was learned: 65,536 sums, and of each service the last 10,000 to 20,000 requests.
  */
 #ifndef UP_FOLLOWER_H
