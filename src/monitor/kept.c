@@ -38,6 +38,20 @@ struct monitor *monitor_find(const struct monitors_kept *kept, const char *name)
 	return NULL;
 }
 
+bool telling_is_behind(const struct monitors_kept *kept, size_t at)
+{
+	const struct telling *t = &kept->tellings.data[at];
+
+	for (size_t i = 0; i < at; i++) {
+		const struct telling *before = &kept->tellings.data[i];
+
+		if (!before->is_failed && strcmp(before->monitor, t->monitor) == 0 &&
+		    strcmp(before->action, t->action) == 0)
+			return true;
+	}
+	return false;
+}
+
 uint64_t telling_again_ns(uint64_t at_ns, unsigned int attempts, uint64_t now_ns)
 {
 	uint64_t wait_ns = LONGEST_WAIT_NS;

@@ -60,6 +60,12 @@ void telling_free(struct telling *t);
 /* NULL: there is none. */
 struct monitor *monitor_find(const struct monitors_kept *kept, const char *name);
 
+/*
+ * Whether an earlier change of the same monitor is still to be told to the same action: whoever is
+ * told hears of changes in their order.
+ */
+bool telling_is_behind(const struct monitors_kept *kept, size_t at);
+
 /* When it is tried again after so many attempts; 0: it is given up. */
 uint64_t telling_again_ns(uint64_t at_ns, unsigned int attempts, uint64_t now_ns);
 

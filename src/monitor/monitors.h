@@ -6,8 +6,9 @@
  * One thread evaluates, another one tells. Rules are those of the configuration, which only a
  * restart changes, and those of the API. States, histories and what is still to be told are in the
  * file monitors.json of the directory (kept.h), which is written before an attempt to tell begins.
- * So nothing is told twice: an attempt that a crash cut short is given up, and shown. Any thread
- * may call these functions.
+ * So nothing is told twice: an attempt that a crash cut short is given up, and shown. While a
+ * change is tried again, later ones of the same monitor wait behind it, for the same action. Any
+ * thread may call these functions.
  */
 #ifndef MONITOR_MONITORS_H
 #define MONITOR_MONITORS_H

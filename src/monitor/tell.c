@@ -120,7 +120,7 @@ static struct telling *due_find(struct monitors *m, uint64_t now_ns, uint64_t *n
 	for (size_t i = 0; i < m->kept.tellings.count; i++) {
 		struct telling *t = &m->kept.tellings.data[i];
 
-		if (t->is_failed)
+		if (t->is_failed || telling_is_behind(&m->kept, i))
 			continue;
 		if (t->next_ns < *next_ns)
 			*next_ns = t->next_ns;

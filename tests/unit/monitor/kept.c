@@ -104,4 +104,28 @@ TEST(it_is_tried_again_for_an_hour)
 	CHECK_EQ(telling_again_ns(0, 1000, 0), 300 * SECOND);
 }
 
+static struct telling telling_make(const char *monitor, const char *action, bool is_failed)
+{
+	struct telling t = {.is_failed = is_failed};
+
+	strcpy(t.monitor, monitor);
+	strcpy(t.action, action);
+	return t;
+}
+
+TEST(an_action_is_told_of_the_changes_of_a_monitor_in_their_order)
+{
+	struct telling list[] = {
+		telling_make("cart", "pager", true), telling_make("cart", "pager", false),
+		telling_make("cart", "log", false), telling_make("pay", "pager", false),
+		telling_make("cart", "pager", false)};
+	struct monitors_kept kept = {.tellings = {list, 5, 5}};
+
+	for (size_t i = 0; i < 4; i++)
+		CHECK(!telling_is_behind(&kept, i));
+	CHECK(telling_is_behind(&kept, 4));
+	list[1].is_failed = true;
+	CHECK(!telling_is_behind(&kept, 4));
+}
+
 TEST_MAIN()
