@@ -17,6 +17,7 @@ static int progress(void *arg, int64_t down_all, int64_t down, int64_t up_all, i
 	return atomic_load((const atomic_bool *)arg);
 }
 
+/* NULL: the memory ran out. */
 static struct curl_words *headers_make(const struct curl *c, const struct monitor_action *action)
 {
 	struct curl_words *list = c->slist_append(NULL, "Content-Type: application/json"), *more;
@@ -24,7 +25,7 @@ static struct curl_words *headers_make(const struct curl *c, const struct monito
 	for (unsigned int i = 0; i < action->headers_count && list; i++) {
 		more = c->slist_append(list, action->headers[i]);
 		if (!more)
-			break;
+			c->slist_free_all(list);
 		list = more;
 	}
 	return list;
@@ -48,6 +49,24 @@ static void options_set(const struct curl *c, curl_handle handle, const struct a
 	c->easy_setopt(handle, CURL_ERROR_BUFFER, error);
 }
 
+/* 0, whatever was answered; or -EIO, -ENOMEM or -ECANCELED. */
+static int perform(const struct curl *c, curl_handle handle, const struct acting *acting,
+		   char error[CURL_ERROR_BYTES])
+{
+	struct curl_words *headers = headers_make(c, acting->action);
+	int status;
+
+	if (!headers)
+		return -ENOMEM;
+	options_set(c, handle, acting, error);
+	c->easy_setopt(handle, CURL_HEADERS, headers);
+	status = c->easy_perform(handle);
+	c->slist_free_all(headers);
+	if (status && !*error)
+		snprintf(error, CURL_ERROR_BYTES, "%s", c->easy_strerror(status));
+	return !status ? 0 : status == CURL_ABORTED ? -ECANCELED : -EIO;
+}
+
 static int code_judge(long code, char why[ACTION_WHY_BYTES])
 {
 	if (code >= 200 && code < 300)
@@ -61,27 +80,20 @@ static int code_judge(long code, char why[ACTION_WHY_BYTES])
 
 int action_webhook(const struct acting *acting, char why[ACTION_WHY_BYTES])
 {
-	char error[CURL_ERROR_BYTES] = "";
+	char error[CURL_ERROR_BYTES] = ""; /* outlives the handle, which may write it */
 	const struct curl *c = curl_open();
 	curl_handle handle = c ? c->easy_init() : NULL;
-	struct curl_words *headers;
 	long code = 0;
-	int status;
+	int err;
 
 	if (!handle) {
 		snprintf(why, ACTION_WHY_BYTES, "webhooks need libcurl.so.4: install libcurl4");
 		return -ELIBACC;
 	}
-	headers = headers_make(c, acting->action);
-	options_set(c, handle, acting, error);
-	c->easy_setopt(handle, CURL_HEADERS, headers);
-	status = c->easy_perform(handle);
+	err = perform(c, handle, acting, error);
 	c->easy_getinfo(handle, CURL_RESPONSE_CODE, &code);
-	if (status)
-		snprintf(why, ACTION_WHY_BYTES, "%s", *error ? error : c->easy_strerror(status));
-	c->slist_free_all(headers);
+	if (err)
+		snprintf(why, ACTION_WHY_BYTES, "%s", *error ? error : "there is no memory for it");
 	c->easy_cleanup(handle);
-	if (status)
-		return status == CURL_ABORTED ? -ECANCELED : -EIO;
-	return code_judge(code, why);
+	return err ? err : code_judge(code, why);
 }
