@@ -121,6 +121,29 @@ static void damaged_put_aside(struct monitors *m, const char *path)
 					      "monitors begin anew, without those of the API");
 }
 
+/* The reason why a rule of the API is left out; NULL: it stays. */
+static const char *left_out_why(const struct monitors *m, struct monitor *one)
+{
+	if (monitor_find(&m->kept, one->rule.name))
+		return "the file has one of this name";
+	if (monitor_rule_finish(&one->rule, NULL))
+		return "its rule is not understood";
+	return m->kept.monitors.count < MONITOR_RULES_MAX ? NULL : "there are too many";
+}
+
+static bool stays(const struct monitors *m, struct monitor *one)
+{
+	const char *why = left_out_why(m, one);
+	char text[256];
+
+	if (why && m->options.warn) {
+		snprintf(text, sizeof(text), "monitor '%s' of the API is left out: %s",
+			 one->rule.name, why);
+		m->options.warn(text);
+	}
+	return !why;
+}
+
 /* Rules of the API stay. Those of the file come from the configuration, with their old states. */
 static int config_join(struct monitors *m)
 {
@@ -145,12 +168,9 @@ static int config_join(struct monitors *m)
 	}
 	for (size_t i = 0; i < old.monitors.count; i++) {
 		struct monitor *one = old.monitors.data[i];
-		bool stays = !err && !one->is_of_file && !monitor_find(&m->kept, one->rule.name) &&
-			     !monitor_rule_finish(&one->rule, NULL) &&
-			     m->kept.monitors.count < MONITOR_RULES_MAX;
 
 		one->number = ++m->numbers;
-		if (!stays || vec_push(&m->kept.monitors, one))
+		if (err || one->is_of_file || !stays(m, one) || vec_push(&m->kept.monitors, one))
 			free(one);
 	}
 	vec_free(&old.monitors);
