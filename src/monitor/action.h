@@ -9,7 +9,7 @@
 
 #define ACTION_WHY_BYTES 160
 
-/* What is told, and to whom. */
+/* A change that is told to an action. */
 struct acting {
 	const struct monitor_action *action;
 	const char *monitor, *state; /* for the environment of a command */
@@ -20,15 +20,16 @@ struct acting {
 /*
  * Sends the payload. A redirect is not followed, and counts as a failure, as does each answer that
  * is none of 2xx. 0; -ECANCELED: it was stopped, and perhaps arrived; or another negative errno.
- * `why` says why it failed, without the address. One thread calls it.
+ * `why` says why it failed; it may name the host, but not the rest of the address, which may be a
+ * secret. One thread calls it.
  */
 int action_webhook(const struct acting *acting, char why[ACTION_WHY_BYTES]);
 
 /*
  * Runs the command with the payload on its standard input, and without a shell. It has the
  * environment PATH, FATHOM_MONITOR and FATHOM_STATE. At the end of its time, its process group is
- * killed. It failed unless it ends with status 0. Results as above; `why` has the last line that
- * it wrote to standard error.
+ * killed. It failed unless it ends with status 0. Results as above; `why` has the last line of the
+ * first 4095 bytes that it wrote to standard error.
  */
 int action_command(const struct acting *acting, char why[ACTION_WHY_BYTES]);
 

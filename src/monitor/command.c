@@ -17,7 +17,7 @@
 #define LOOK_MS 20
 #define SAID_BYTES 4096
 
-/* What a command wrote to standard error: the begin, then the last line of it. */
+/* The first bytes that a command wrote to standard error. */
 struct said {
 	char text[SAID_BYTES];
 	size_t bytes;

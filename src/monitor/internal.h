@@ -60,7 +60,7 @@ void monitors_tell(struct monitors *m, struct monitor *monitor, uint64_t now_ns)
 /* With the lock: it is not tried again. */
 void monitors_give_up(struct monitors *m, struct telling *t, const char *why);
 
-/* With the lock: forgets what was given up long ago. */
+/* With the lock: forgets changes that were given up long ago. */
 void monitors_forget(struct monitors *m, uint64_t now_ns);
 
 /* The thread that tells. */

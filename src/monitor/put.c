@@ -13,7 +13,7 @@
 #define DEPTH 4
 #define ANSWER_NS (2 * SECOND_NS) /* for the first value */
 
-/* What a request says. */
+/* The content of a request. */
 struct asked {
 	struct monitor_rule rule; /* its texts, on top of those before */
 	char name[MONITOR_NAME_BYTES];

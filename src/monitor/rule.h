@@ -8,8 +8,8 @@
  *   to           the service that is called: the calls from `service` to it are watched
  *   kind         server, client, internal, producer or consumer; without it, spans of all kinds
  *   value        what is watched (measure.h), such as p99
- *   above        an alert from here on; or below
- *   warn         a warning from here on
+ *   above        an alert beyond this value; or below
+ *   warn         a warning beyond this value
  *   over         how much time a value is of: 5m
  *   min-count    with fewer spans nothing is known: 20, of a rate 0
  *   hysteresis   how far beyond a threshold the value must go back: 10%

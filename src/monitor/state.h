@@ -2,7 +2,7 @@
 /*
  * The state of a monitor, as a pure function of its rule and one value after another.
  *
- * A value that reaches a threshold raises the level at once. The level falls when the value is back
+ * A value beyond a threshold raises the level at once. The level falls when the value is back
  * beyond the threshold by the hysteresis. Without enough spans the state is "no data", and the
  * level stays as it was. A change of the level is due to be told, unless the monitor is muted; it
  * is due later if it still holds when the mute ends. So nothing is told twice, and what nobody was

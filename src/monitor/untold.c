@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nobody could be told of. */
+/* Gives up changes that nobody could be told of, and forgets them after a day. */
 #include <stdio.h>
 
 #include "monitor/internal.h"
