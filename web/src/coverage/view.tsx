@@ -19,7 +19,7 @@ const Kept = ({ status }: { readonly status: Status }) => (
     <dl class="facts wide">
       {status.capture && <Fact name="Recorded">{many(status.capture.chunks, "chunk")}, {bytes(status.capture.bytes)}</Fact>}
       {status.map && <Fact name="Looked at">{many(status.map.chunks, "chunk")}: {many(status.map.spans, "span")} of this host</Fact>}
-      {status.requests?.followed && <Fact name="Followed">{many(status.requests.stored, "request")} of services, instrumented or not{status.requests.open > 0 && `; ${count(status.requests.open)} took over a minute, and are stored without their end`}</Fact>}
+      {status.requests?.followed && <Fact name="Followed">{many(status.requests.stored, "request")} of services, instrumented or not{status.requests.open > 0 && `; ${count(status.requests.open)} were open for so long that they are stored without their end`}</Fact>}
       <Fact name="Received">{many(status.received.spans, "span")} in {many(status.received.requests, "request")}</Fact>
       <Fact name="Stored">{spansText(status)}</Fact>
       {status.store.dropped > 0 && <Fact name="Dropped">{many(status.store.dropped, "span")}, since they were too old or too many</Fact>}
