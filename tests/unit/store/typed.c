@@ -220,7 +220,7 @@ TEST(sql_shows_all_attributes_in_one_text)
 {
 	struct store *s = open_typed();
 	struct told_row told = {.rows = 0};
-	const struct sql_taker taker = {columns_take, row_take, warn, &told};
+	const struct sql_taker taker = {columns_take, row_take, warn, &told, NULL};
 	struct error e = {0};
 
 	store_close(s);
