@@ -152,28 +152,45 @@ static u64 had_cpu_key(u32 tid)
 	return SUM_WAIT_HAD_CPU << SUM_WAIT_WAKER_SHIFT | (u64)tid << SUM_WAIT_TID_SHIFT;
 }
 
-/* Counts what one thread had of a wait for the CPU. */
-static int turn_add(struct partial *p, struct sum_of of, u64 key, u64 ns)
+/*
+ * Adds what one thread had of a wait for the CPU, which lasted waited_ns. The wait itself, with all
+ * of its time, is counted once: for the thread with `counts`.
+ */
+static int turn_add(struct partial *p, struct sum_of of, u64 ns, u64 waited_ns, bool counts)
 {
-	const struct sum_one one = {.duration_ns = ns};
+	const struct split split = {.ns[SPLIT_runnable] = (s64)ns};
+	const struct sum_one one = {.duration_ns = waited_ns, .part = !counts};
 
-	of.key |= key;
-	return sums_add_part(&p->waits, &of, SPLIT_runnable, &one);
+	return sums_add(&p->waits, &of, &split, &one);
+}
+
+/* The number of the largest share; 0 if there is none. */
+static size_t share_largest(const struct turn_share *shares, size_t count)
+{
+	size_t most = 0;
+
+	for (size_t i = 1; i < count; i++)
+		if (shares[i].ns > shares[most].ns)
+			most = i;
+	return most;
 }
 
 /* Shares a wait for a CPU, which lasted so long up to its end, by who had the CPU. */
-static int turns_add(struct partial *p, const struct sum_of *of, const struct life_wait *w, u64 ns)
+static int turns_add(struct partial *p, struct sum_of of, const struct life_wait *w, u64 ns)
 {
 	struct turn_share shares[TURNS_MAX];
-	size_t count = turns_share(w->turns, ns, shares);
+	size_t count = turns_share(w->turns, ns, shares), most = share_largest(shares, count);
+	const u64 key = of.key;
 	u64 rest = ns;
 	int err = 0;
 
 	for (size_t i = 0; i < count && !err; i++) {
-		err = turn_add(p, *of, had_cpu_key(shares[i].tid), shares[i].ns);
+		of.key = key | had_cpu_key(shares[i].tid);
+		err = turn_add(p, of, shares[i].ns, ns, i == most);
 		rest -= shares[i].ns;
 	}
-	return err || !rest ? err : turn_add(p, *of, 0, rest);
+	of.key = key;
+	return err || !rest ? err : turn_add(p, of, rest, ns, !count);
 }
 
 /*
@@ -184,23 +201,21 @@ static int runnable_add(struct partial *p, struct sum_of of, const struct life_w
 {
 	of.key |= SPLIT_runnable;
 	if (!w->had_cpu || !sums_tell(p, SUM_BY_HAD_CPU))
-		return turn_add(p, of, 0, ns);
-	if (!w->turns || w->unsure || !ns)
-		return turn_add(p, of, had_cpu_key(w->had_cpu - LIFE_HAD_CPU(0)), ns);
-	return turns_add(p, &of, w, ns);
+		return turn_add(p, of, ns, ns, true);
+	if (w->turns && !w->unsure && ns)
+		return turns_add(p, of, w, ns);
+	of.key |= had_cpu_key(w->had_cpu - LIFE_HAD_CPU(0));
+	return turn_add(p, of, ns, ns, true);
 }
 
 u32 wait_had_cpu(const struct life_wait *w)
 {
 	struct turn_share shares[TURNS_MAX];
-	size_t count = 0, most = 0;
+	size_t count = 0;
 
 	if (w->turns && !w->unsure)
 		count = turns_share(w->turns, (u64)w->split.ns[SPLIT_runnable], shares);
-	for (size_t i = 1; i < count; i++)
-		if (shares[i].ns > shares[most].ns)
-			most = i;
-	return count ? LIFE_HAD_CPU(shares[most].tid) : w->had_cpu;
+	return count ? LIFE_HAD_CPU(shares[share_largest(shares, count)].tid) : w->had_cpu;
 }
 
 bool wait_ended_by(const struct life_wait *w, struct file_ref *file)

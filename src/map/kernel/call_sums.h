@@ -13,8 +13,9 @@
  *                       partial is finished), the call as above from bit 8 on,
  *                       the waker from bit 27 on: its kind (enum record_wake_context) + 1, and from
  *                       bit 32 on the tid of a thread. Waits for a CPU have there
- *                       SUM_WAIT_HAD_CPU, and the thread that had it (0: the CPU was idle); one
- *                       for which several had it is counted for each of them, with its share
+ *                       SUM_WAIT_HAD_CPU, and the thread that had it (0: the CPU was idle).
+ *                       If several had it, each has its share of the time, and the wait is counted
+ *                       once, for the thread that had the CPU longest
  *   partial.blocks      requests to disks. Key: the device
  *
  * A new dimension is a bit of SUM_BY_*, and a place in a key or a member of struct sum_of.
