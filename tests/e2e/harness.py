@@ -46,7 +46,7 @@ def records_host(words):
         if command not in ("record", "top", "up") or not at or \
                 not os.path.basename(words[at - 1]).endswith("fathom"):
             continue
-        options, _, program = " ".join(words[at + 1:]).partition(" -- ")
+        options, _, program = " ".join(["", *words[at + 1:]]).partition(" -- ")
         options = options.split()
         return command == "up" or "-a" in options or "--all" in options or not (
             program or any(word.startswith(("-p", "--pid", "--cgroup")) for word in options))

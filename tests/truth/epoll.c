@@ -116,10 +116,11 @@ static void times_out(void)
 
 int main(void)
 {
-	woken_by_socket(false, "woken by a server", "network");
-	woken_by_socket(true, "woken by a client", "idle");
+	/* first: with a client, this process would wait elsewhere in the middle of a request */
 	woken_by_eventfd();
 	woken_by_timerfd();
 	times_out();
+	woken_by_socket(false, "woken by a server", "network");
+	woken_by_socket(true, "woken by a client", "idle");
 	return 0;
 }
