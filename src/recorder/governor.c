@@ -65,14 +65,14 @@ static bool is_above(const struct governor *g, const struct governor_input *in)
 }
 
 /*
- * Whether a level is worth what it does not record: it fits, or saves a quarter at least of what is
+ * Whether a level is worth what it does not record: it fits, or saves a tenth at least of what is
  * spent beyond the budget. Most of the cost may be that of storing spans that others sent.
  */
 static bool is_worth(const struct governor *g, u32 cost_ppm, u32 less_ppm)
 {
 	s64 saved = (s64)cost_ppm - less_ppm, beyond = (s64)cost_ppm - g->budget_ppm;
 
-	return less_ppm <= g->budget_ppm || 4 * saved >= beyond;
+	return less_ppm <= g->budget_ppm || 10 * saved >= beyond;
 }
 
 /*

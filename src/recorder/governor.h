@@ -6,7 +6,7 @@
  *
  * - Down: at once after a second above twice the budget, and before the mean of ten seconds exceeds
  *   the budget. Straight to the highest level that is predicted to fit, else to the lowest of those
- *   that each save a quarter at least of what is spent beyond the budget.
+ *   that each save a tenth at least of what is spent beyond the budget.
  * - Up: after first_wait_ns (30 s) at the earliest, once what the level cost, scaled to the load of
  * now, fits. If the level does not hold for as long as was waited for it, the next try waits twice
  * as long, up to ten minutes. After ten minutes it tries whatever is predicted.

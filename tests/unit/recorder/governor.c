@@ -253,13 +253,13 @@ TEST(less_is_not_recorded_where_that_saves_next_to_nothing)
 	struct host h = host_of(1, 15);
 	struct governor_decision d;
 
-	h.percent[GOVERNOR_BYTES] = 8;
-	h.percent[GOVERNOR_WAITS] = 7;
+	h.percent[GOVERNOR_BYTES] = 20;
+	h.percent[GOVERNOR_WAITS] = 19;
 	h.percent[GOVERNOR_CALLS] = 30;
 	h.g.levels |= 1u << GOVERNOR_BYTES;
 	d = second(&h, 900000);
 	CHECK_EQ(d.from, GOVERNOR_CALLS);
-	CHECK_EQ(d.to, GOVERNOR_BYTES); /* 7.2 % instead of 27; waits would be 6.3 */
+	CHECK_EQ(d.to, GOVERNOR_BYTES); /* 18 % instead of 27; waits would be 17.1 */
 	seconds(&h, 100, 900000);
 	CHECK_EQ(h.g.level, GOVERNOR_BYTES);
 	CHECK_EQ(h.steps[STEP_beyond], 1);
