@@ -249,8 +249,8 @@ static void ranges_give(struct finding *f)
 		struct socket_end *end = &f->out->list.data[f->first + i / 2];
 		struct byte_ranges *to = i & 1 ? &end->received : &end->sent;
 		size_t first = i ? f->counts.data[i - 1] : 0;
-		struct byte_range *list = f->out->ranges.data + base + first;
 		size_t count = f->counts.data[i] - first;
+		struct byte_range *list = count ? f->out->ranges.data + base + first : NULL;
 
 		ranges_sort(list, count);
 		to->count = ranges_clean(list, count);

@@ -243,6 +243,16 @@ static void lived(struct partial *p, u64 time_ns, u32 tid, const char *name)
 	apply(p, &dies);
 }
 
+/* The CPU rests so often that nobody's turn before is among the last ones, which keep names, too.
+ */
+static void rests(struct partial *p, u64 time_ns)
+{
+	struct record_switch r = {.head = {.kind = RECORD_switch, .time_ns = time_ns}};
+
+	for (int i = 0; i <= TURNS_MAX; i++)
+		apply(p, &r);
+}
+
 static void woken_by(struct partial *p, u64 time_ns, u32 waker)
 {
 	struct record_waking wakes = {
@@ -261,7 +271,8 @@ TEST(a_checkpoint_keeps_the_name_of_who_woke_one_that_still_waits)
 	sleeps(checkpoint, 1200);
 	lived(checkpoint, 1250, 20, "waker");
 	lived(checkpoint, 1250, 21, "other");
-	woken_by(checkpoint, 1251, 20);
+	rests(checkpoint, 1252);
+	woken_by(checkpoint, 1253, 20);
 	checkpoint = left_of(checkpoint);
 	CHECK_STR(query_comm(checkpoint, 20, 1300), "waker");
 	CHECK_STR(query_comm(checkpoint, 21, 1300), NULL);
@@ -338,6 +349,7 @@ TEST(a_checkpoint_keeps_processes_whose_threads_are_not_told_yet)
 	found(checkpoint, 1000, 20);
 	found(checkpoint, 1000, 21);
 	lived(checkpoint, 1010, 21, "went");
+	rests(checkpoint, 1012);
 	checkpoint = left_of(checkpoint);
 	CHECK_STR(query_comm(checkpoint, 20, 2500), "srv");
 	CHECK_STR(query_comm(checkpoint, 21, 2500), NULL);
@@ -527,6 +539,7 @@ TEST(a_checkpoint_keeps_the_name_that_a_thread_had_under_another_number)
 	apply(checkpoint, &fork);
 	named(checkpoint, 1200, 30, "worker");
 	lived(checkpoint, 1200, 31, "other");
+	rests(checkpoint, 1202);
 	apply(checkpoint, &exec);
 	checkpoint = left_of(checkpoint);
 	CHECK_STR(query_comm(checkpoint, 30, 1250), "worker");
