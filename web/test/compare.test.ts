@@ -2,7 +2,7 @@
 // What is compared, the sentence about it, places on the map, and how fathom's coverage is told.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pick, readQuestion } from "../src/compare/data";
+import { pick, readQuestion, swapped } from "../src/compare/data";
 import { bytes, type Coverage, cpusOf, lossesOf, type Process, type Status } from "../src/coverage/data";
 import { around, callsOf, type Edge, isBad, isUnsure } from "../src/map/data";
 import { makeLayout } from "../src/map/layout";
@@ -12,6 +12,15 @@ import { causesFirst, sentence, telling } from "../src/operation/tell";
 const range = { from: "15m" };
 const question = (text: string) => readQuestion(new URLSearchParams(text), range);
 
+/** As the view reads an address. */
+const asked = (query: URLSearchParams) => {
+  const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""];
+  return readQuestion(query, /^\d+$/.test(from) && /^\d+$/.test(to) ? { from, to } : { from: query.get("last") ?? "1h" });
+};
+
+/** A side whose time ends now says so in two ways. */
+const timed = (side: unknown) => (typeof side === "object" ? { ...side, to: (side as { to?: string }).to ?? "0s" } : side);
+
 test("an address asks for traces or sets", () => {
   assert.deepEqual(question(""), { kind: "nothing" });
   assert.deepEqual(question("a=1"), { kind: "one", a: "1" });
@@ -20,6 +29,24 @@ test("an address asks for traces or sets", () => {
     kind: "sets", service: "s", operation: "o", spanKind: undefined,
     a: { from: "15m", to: undefined, least: "5ms", most: undefined }, b: { from: "15m", to: undefined, least: undefined, most: "5ms" },
   });
+});
+
+test("swapped sides have each other's requests, and swapped twice their own", () => {
+  for (const text of ["a=1&b=2&node_a=0.1", "service=s&operation=o&last=1h&base_from=10&base_to=20&base_most=5ms",
+    "service=s&operation=o&from=30&to=40&base_from=10&base_to=20", "service=s&operation=o&least=5ms&base_most=5ms"]) {
+    const swap = (query: URLSearchParams) => {
+      const next = new URLSearchParams(query);
+      for (const [key, value] of Object.entries(swapped(query, asked(query)))) if (value === null) next.delete(key); else next.set(key, value);
+      return next;
+    };
+    const query = new URLSearchParams(text);
+    const [before, after, again] = [asked(query), asked(swap(query)), asked(swap(swap(query)))];
+    assert.ok("b" in before && "b" in after && "b" in again);
+    assert.deepEqual(timed(after.a), timed(before.b));
+    assert.deepEqual(timed(after.b), timed(before.a));
+    assert.deepEqual(timed(again.a), timed(before.a));
+    assert.deepEqual(timed(again.b), timed(before.b));
+  }
 });
 
 test("some of many stand for all", () => {

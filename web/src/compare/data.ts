@@ -34,6 +34,18 @@ export const readQuestion = (query: URLSearchParams, range: { readonly from: str
   return { kind: "sets", service, operation, spanKind: query.get("kind") ?? undefined, a: setOf(query, "", usual), b: setOf(query, "base_", usual) };
 };
 
+const PAIRS = [["a", "b"], ["from", "base_from"], ["to", "base_to"], ["least", "base_least"], ["most", "base_most"], ["node_a", "node_b"]] as const;
+const NOW = "0s"; // before now
+
+/** What changes in the address when the sides change places; a time that it leaves to the view is written out. */
+export const swapped = (query: URLSearchParams, question: Question): Record<string, string | null> => {
+  const plain = Object.fromEntries(PAIRS.flatMap(([x, y]) => [[x, query.get(y)], [y, query.get(x)]]));
+  if (question.kind !== "sets") return plain;
+  const { a, b } = question;
+  const times = /^\d+$/.test(b.from) ? { last: null, from: b.from, to: b.to ?? NOW } : { last: b.from, from: null, to: null };
+  return { ...plain, ...times, base_from: a.from, base_to: a.to ?? NOW };
+};
+
 export interface Compared {
   readonly answer: CompareAnswer;
   readonly trees: readonly [Node | undefined, Node | undefined];

@@ -12,7 +12,7 @@ import { baseOf, type CompareAnswer, type Difference } from "../operation/data";
 import { colourOf, noteOf, sentence, sideText, type Target, telling, titleOf } from "../operation/tell";
 import { Icicle } from "../where/icicle";
 import { type Node, partsIn } from "../where/tree";
-import { type Compared, load, loadOthers, pick, type Question, readQuestion } from "./data";
+import { type Compared, load, loadOthers, pick, type Question, readQuestion, swapped } from "./data";
 
 const ROWS_SHOWN = 60;
 const OTHERS_SHOWN = 9;
@@ -115,12 +115,6 @@ const Sides = ({ question, compared }: { readonly question: Question; readonly c
   return <dl class="facts wide">{one("A", ids[0], a)}{one("B", ids[1], b)}</dl>;
 };
 
-const swapped = (): Record<string, string | null> => {
-  const { query } = place.value;
-  const pairs = [["a", "b"], ["from", "base_from"], ["to", "base_to"], ["least", "base_least"], ["most", "base_most"], ["node_a", "node_b"]];
-  return Object.fromEntries(pairs.flatMap(([x, y]) => [[x, query.get(y)], [y, query.get(x)]]));
-};
-
 const TraceForm = ({ a }: { readonly a: string }) => {
   const [first, setFirst] = useState(a);
   const [second, setSecond] = useState("");
@@ -177,13 +171,13 @@ export const Compare = () => {
   const question = readQuestion(query, range);
   const isReady = question.kind === "traces" || question.kind === "sets";
   const answer = useAnswer(isReady ? (abort) => load(question, abort) as Promise<Compared> : undefined, `compare ${JSON.stringify(question)}`);
-  useKeys([{ keys: ["x"], shown: "x", what: "swap both sides", run: () => setQuery(swapped(), false) }]);
+  useKeys([{ keys: ["x"], shown: "x", what: "swap both sides", run: () => setQuery(swapped(place.value.query, question), false) }]);
   const { kind } = question;
   return (
     <section class="compare">
       <div class="tools">
         <h1>{kind === "sets" ? <>Two sets of <a href={addressOf(["o", question.service, question.operation])}><bdi>{short(question.operation, 80)}</bdi></a> <span class="service"><bdi>{short(question.service, 60)}</bdi></span></> : "Two traces"}</h1>
-        {isReady && <button onClick={() => setQuery(swapped(), false)} title="Swap both sides (x)">Swap A and B</button>}
+        {isReady && <button onClick={() => setQuery(swapped(place.value.query, question), false)} title="Swap both sides (x)">Swap A and B</button>}
         {kind === "sets" && <RangePicker usual="1h" />}
       </div>
       {kind === "nothing" && (
