@@ -38,7 +38,7 @@ check: ## build, run what needs no privilege and, as root, a dozen tests that re
 	tools/fetch-duckdb $(BUILD)/src/lib/fathom
 	tools/run-tests --build $(BUILD) check
 
-test: ## build, run whatever guards a promise, count it (as root: all of it; 20 minutes)
+test: ## build, run whatever guards a promise, count it (as root: all of it; 25 minutes)
 	tools/install-packages build test
 	tools/fetch-duckdb $(BUILD)/src/lib/fathom
 	tools/run-tests --build $(BUILD) test
