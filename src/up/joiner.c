@@ -12,14 +12,12 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "up/join_pass.h"
+#include "up/join_source.h"
 #include "up/post.h"
 #include "up/spans.h"
 #include "up/task_names.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define CHUNKS 90      /* that are remembered */
-#define STATE_CHUNKS 5 /* so often the state of the hand-over is kept */
-#define STATES 16
 #define PENDING_MAX 50000u
 #define RECENT_MAX 50000u
 #define RECENT_NS (30 * SECOND_NS)   /* so long a claim may meet a later one */
@@ -28,12 +26,6 @@
 #define REST_NS SECOND_NS	     /* between two passes, at least */
 #define REST_COSTS 20		     /* and so many times the cost of the last one */
 #define LOOK_MS 100
-#define CONTEXTS_MAX 65536
-
-struct state {
-	struct bytes bytes;
-	u64 next, end_ns; /* the number of the chunk after it, and its end; 0: there is none */
-};
 
 struct claims { /* a VEC */
 	struct join_claim **data;
@@ -53,96 +45,9 @@ struct joiner {
 	struct claims judged; /* those of `taken` that are mapped */
 	u64 again_ns;	      /* when the next pass is due */
 	bool longs;	      /* it is the turn of claims that began long ago */
-	/* of the pass */
-	struct bytes state;
-	u64 state_end_ns;
-	VEC(struct chunk_info) chunks;
-	VEC(const struct chunk_info *) list;
-	/* with the lock: what the thread of the hand-over tells */
-	pthread_mutex_t lock;
-	struct chunk_info *told[CHUNKS]; /* by number; owned */
-	struct chunk_clock clock;
-	u64 from_ns, to_ns; /* the chunks that are remembered */
-	struct state states[STATES];
-	size_t state_at;
-	u64 state_due; /* the number of the chunk after which a state is kept */
-	struct map contexts;
-	u64 *context_ring;
-	size_t context_at;
+	struct join_source source;
+	struct join_chunks chunks; /* of the pass */
 };
-
-/* ---- what the thread of the hand-over tells ---- */
-
-static u64 ids_hash(struct trace_id trace, u64 span_id)
-{
-	return hash_pair(hash_pair(trace.high, trace.low), span_id);
-}
-
-static int state_keep(struct joiner *j, const struct chunk_info *info, struct handover *h)
-{
-	struct bytes bytes = {0};
-	struct state *state;
-	int err;
-
-	if (info->seq < j->state_due)
-		return 0;
-	err = handover_state_write(h, &bytes);
-	if (err) {
-		bytes_free(&bytes);
-		return err;
-	}
-	pthread_mutex_lock(&j->lock);
-	state = &j->states[j->state_at];
-	j->state_at = (j->state_at + 1) % STATES;
-	bytes_free(&state->bytes);
-	*state = (struct state){bytes, info->seq + 1, info->end_ns};
-	pthread_mutex_unlock(&j->lock);
-	j->state_due = info->seq + STATE_CHUNKS;
-	return 0;
-}
-
-/* Forgets the chunk whose place another one takes. */
-static void told_from_set(struct joiner *j)
-{
-	j->from_ns = 0;
-	for (size_t i = 0; i < CHUNKS; i++) {
-		if (j->told[i] && (!j->from_ns || j->told[i]->begin_ns < j->from_ns))
-			j->from_ns = j->told[i]->begin_ns;
-	}
-}
-
-int joiner_chunk(struct joiner *j, const struct chunk_info *info, struct handover *h)
-{
-	struct chunk_info *copy = malloc(sizeof(*copy));
-
-	if (!copy)
-		return -ENOMEM;
-	*copy = *info;
-	pthread_mutex_lock(&j->lock);
-	free(j->told[info->seq % CHUNKS]);
-	j->told[info->seq % CHUNKS] = copy;
-	j->clock = info->clock;
-	j->to_ns = info->end_ns;
-	told_from_set(j);
-	pthread_mutex_unlock(&j->lock);
-	return state_keep(j, info, h);
-}
-
-void joiner_context(struct joiner *j, const struct context *ctx)
-{
-	const struct trace_id trace = {span_number(ctx->trace), span_number(ctx->trace + 8)};
-	u64 hash = ids_hash(trace, span_number(ctx->span));
-	u64 *place = &j->context_ring[j->context_at];
-
-	pthread_mutex_lock(&j->lock);
-	if (!map_get(&j->contexts, hash)) {
-		if (*place)
-			map_remove(&j->contexts, *place);
-		*place = map_put(&j->contexts, hash, PRESENT) ? 0 : hash;
-		j->context_at = (j->context_at + 1) % CONTEXTS_MAX;
-	}
-	pthread_mutex_unlock(&j->lock);
-}
 
 /* ---- claims come ---- */
 
@@ -248,33 +153,8 @@ static u64 monotonic_of(const struct chunk_clock *clock, u64 unix_ns)
 	return time_ns < RECORD_TIME_END_NS ? time_ns : 0;
 }
 
-static bool context_has(struct joiner *j, const struct join_claim *c)
-{
-	bool has;
-
-	pthread_mutex_lock(&j->lock);
-	has = map_get(&j->contexts, ids_hash(c->claim.trace, c->claim.span_id)) != NULL;
-	pthread_mutex_unlock(&j->lock);
-	return has;
-}
-
-struct times {
-	struct chunk_clock clock;
-	u64 from_ns, to_ns, now_ns;
-};
-
-static struct times times_read(struct joiner *j)
-{
-	struct times times;
-
-	pthread_mutex_lock(&j->lock);
-	times = (struct times){j->clock, j->from_ns, j->to_ns, clock_now_ns()};
-	pthread_mutex_unlock(&j->lock);
-	return times;
-}
-
 /* Whether a claim waits for no chunk; sets its times. */
-static bool claim_is_due(struct join_claim *c, const struct times *t)
+static bool claim_is_due(struct join_claim *c, const struct join_times *t)
 {
 	if (!t->to_ns)
 		return t->now_ns - c->came_ns > PATIENCE_NS;
@@ -283,7 +163,7 @@ static bool claim_is_due(struct join_claim *c, const struct times *t)
 	return c->nested.end_ns <= t->to_ns || t->now_ns - c->came_ns > PATIENCE_NS;
 }
 
-static bool claim_has_chunks(const struct join_claim *c, const struct times *t)
+static bool claim_has_chunks(const struct join_claim *c, const struct join_times *t)
 {
 	return t->to_ns && c->nested.begin_ns && c->nested.end_ns <= t->to_ns &&
 	       c->nested.end_ns > t->from_ns && c->nested.begin_ns < c->nested.end_ns;
@@ -293,7 +173,7 @@ static bool claim_has_chunks(const struct join_claim *c, const struct times *t)
  * Moves claims that are due into `taken`: those of the last seconds, or in their turn those that
  * began before. What no chunk has is judged at once.
  */
-static void claims_take(struct joiner *j, const struct times *t)
+static void claims_take(struct joiner *j, const struct join_times *t)
 {
 	u64 long_ns = t->to_ns > SHORT_NS ? t->to_ns - SHORT_NS : 0;
 	size_t left = 0, skipped = 0;
@@ -303,7 +183,7 @@ static void claims_take(struct joiner *j, const struct times *t)
 		bool due = claim_is_due(c, t), taken = false;
 
 		c->joined = JOINED_NO_CHUNK;
-		if (due && context_has(j, c)) {
+		if (due && join_source_has_context(&j->source, c->claim.trace, c->claim.span_id)) {
 			joined_count(j, JOINED_CONTEXT);
 			claim_free(c);
 			continue;
@@ -322,7 +202,7 @@ static void claims_take(struct joiner *j, const struct times *t)
 }
 
 /* Adds what earlier passes judged, where it may meet a claim of this one. */
-static int recent_take(struct joiner *j, const struct times *t, u64 from_ns, u64 to_ns)
+static int recent_take(struct joiner *j, const struct join_times *t, u64 from_ns, u64 to_ns)
 {
 	size_t left = 0;
 	int err = 0;
@@ -341,73 +221,6 @@ static int recent_take(struct joiner *j, const struct times *t, u64 from_ns, u64
 	}
 	j->recent.count = left;
 	return err;
-}
-
-/* With the lock. The latest state that ended by then; NULL: there is none. */
-static const struct state *state_before(const struct joiner *j, u64 from_ns)
-{
-	const struct state *best = NULL;
-
-	for (size_t i = 0; i < STATES; i++) {
-		const struct state *s = &j->states[i];
-
-		if (s->next && s->end_ns <= from_ns && (!best || s->end_ns > best->end_ns))
-			best = s;
-	}
-	return best;
-}
-
-int joiner_state(struct joiner *j, u64 from_ns, struct recording_checkpoint *out, u64 *first)
-{
-	struct recording_checkpoint checkpoint = {0};
-	const struct state *state;
-	int err = -ENOENT;
-
-	pthread_mutex_lock(&j->lock);
-	state = state_before(j, from_ns);
-	if (state) {
-		checkpoint.data = malloc(state->bytes.count);
-		err = checkpoint.data ? 0 : -ENOMEM;
-	}
-	if (!err) {
-		memcpy(checkpoint.data, state->bytes.data, state->bytes.count);
-		checkpoint.bytes = state->bytes.count;
-		checkpoint.end_ns = state->end_ns;
-		*first = state->next;
-		chunk_boot_read(checkpoint.boot_id);
-		*out = checkpoint;
-	}
-	pthread_mutex_unlock(&j->lock);
-	return err;
-}
-
-/* Copies the state and the chunks that the pass maps. 0 or -ENOMEM. */
-static int range_take(struct joiner *j, u64 from_ns, u64 to_ns)
-{
-	const struct state *best;
-	u64 first = 0, last = 0;
-	int err = 0;
-
-	j->state.count = j->chunks.count = j->list.count = 0;
-	pthread_mutex_lock(&j->lock);
-	best = state_before(j, from_ns);
-	if (best) {
-		bytes_put(&j->state, best->bytes.data, best->bytes.count);
-		first = best->next;
-		j->state_end_ns = best->end_ns;
-	}
-	for (size_t i = 0; i < CHUNKS; i++)
-		last = j->told[i] && j->told[i]->seq > last ? j->told[i]->seq : last;
-	for (u64 seq = last >= CHUNKS ? last - CHUNKS + 1 : 0; seq <= last && !err; seq++) {
-		const struct chunk_info *info = j->told[seq % CHUNKS];
-
-		if (info && info->seq == seq && seq >= first && info->begin_ns < to_ns)
-			err = vec_push(&j->chunks, *info);
-	}
-	pthread_mutex_unlock(&j->lock);
-	for (size_t i = 0; i < j->chunks.count && !err; i++)
-		err = vec_push(&j->list, &j->chunks.data[i]);
-	return err || j->state.failed ? -ENOMEM : 0;
 }
 
 /* ---- a pass ---- */
@@ -499,7 +312,7 @@ static void taken_keep(struct joiner *j)
 	j->taken.count = 0;
 }
 
-static int claims_judge(struct joiner *j, const struct times *t)
+static int claims_judge(struct joiner *j, const struct join_times *t)
 {
 	u64 from_ns = UINT64_MAX, to_ns = 0, mapped = 0;
 	struct join_range range;
@@ -520,13 +333,14 @@ static int claims_judge(struct joiner *j, const struct times *t)
 	err = recent_take(j, t, from_ns, to_ns);
 	if (err)
 		return err;
-	err = range_take(j, from_ns > t->from_ns ? from_ns : t->from_ns, to_ns);
+	err = join_source_range(&j->source, from_ns > t->from_ns ? from_ns : t->from_ns, to_ns,
+				&j->chunks);
 	if (err)
 		return err;
-	range = (struct join_range){.state = j->state.count ? &j->state : NULL,
-				    .state_end_ns = j->state_end_ns,
-				    .chunks = j->list.data,
-				    .chunks_count = j->list.count};
+	range = (struct join_range){.state = j->chunks.state.count ? &j->chunks.state : NULL,
+				    .state_end_ns = j->chunks.state_end_ns,
+				    .chunks = j->chunks.list.data,
+				    .chunks_count = j->chunks.list.count};
 	err = join_pass(j->judged.data, j->judged.count, &range, &mapped);
 	atomic_fetch_add(&j->board->chunks, mapped);
 	return err;
@@ -537,25 +351,10 @@ static u64 cpu_ns(void)
 	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static bool chunk_last(struct joiner *j, struct chunk_info *last)
-{
-	bool has = false;
-
-	pthread_mutex_lock(&j->lock);
-	for (size_t i = 0; i < CHUNKS; i++) {
-		if (j->told[i] && (!has || j->told[i]->seq > last->seq)) {
-			*last = *j->told[i];
-			has = true;
-		}
-	}
-	pthread_mutex_unlock(&j->lock);
-	return has;
-}
-
 static void pass(struct joiner *j)
 {
 	static struct chunk_info last;
-	const struct times t = times_read(j);
+	const struct join_times t = join_source_times(&j->source);
 	u64 begun_ns = cpu_ns(), cost_ns;
 	int err = 0;
 
@@ -566,7 +365,7 @@ static void pass(struct joiner *j)
 		if (!j->taken.data[i]->done)
 			j->taken.data[i]->joined = JOINED_LEFT_OUT;
 	}
-	if (!err && j->taken.count && chunk_last(j, &last))
+	if (!err && j->taken.count && join_source_last(&j->source, &last))
 		outcome_post(j, &last);
 	outcome_count(j);
 	taken_keep(j);
@@ -619,9 +418,8 @@ int joiner_start(struct part_context *c, struct chooser *chooser, const char *so
 		.sender = {.path = socket, .fd = -1},
 		.is_over = post_is_over,
 		.arg = j};
-	pthread_mutex_init(&j->lock, NULL);
-	j->context_ring = calloc(CONTEXTS_MAX, sizeof(*j->context_ring));
-	err = j->context_ring ? thread_start(&j->thread, joiner_run, j) : -ENOMEM;
+	err = join_source_init(&j->source);
+	err = err ? err : thread_start(&j->thread, joiner_run, j);
 	j->has_thread = !err;
 	if (err)
 		joiner_stop(j);
@@ -641,18 +439,25 @@ void joiner_stop(struct joiner *j)
 	claims_free(&j->recent);
 	vec_free(&j->taken);
 	vec_free(&j->judged);
-	for (size_t i = 0; i < CHUNKS; i++)
-		free(j->told[i]);
-	for (size_t i = 0; i < STATES; i++)
-		bytes_free(&j->states[i].bytes);
-	vec_free(&j->chunks);
-	vec_free(&j->list);
-	bytes_free(&j->state);
+	join_chunks_free(&j->chunks);
 	spans_end(&j->spans);
 	task_names_free(&j->names);
 	post_end(&j->post);
-	map_free(&j->contexts);
-	free(j->context_ring);
-	pthread_mutex_destroy(&j->lock);
+	join_source_end(&j->source);
 	free(j);
+}
+
+int joiner_chunk(struct joiner *j, const struct chunk_info *info, struct handover *h)
+{
+	return join_source_chunk(&j->source, info, h);
+}
+
+int joiner_state(struct joiner *j, u64 from_ns, struct recording_checkpoint *out, u64 *first)
+{
+	return join_source_state(&j->source, from_ns, out, first);
+}
+
+void joiner_context(struct joiner *j, const struct context *ctx)
+{
+	join_source_context(&j->source, ctx);
 }
