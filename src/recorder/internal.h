@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording, for the files that implement recorder/recorder.h: recorder.c, and wait.c, which says
- * for how long there is nothing to do.
+ * A recording, for the files that implement recorder/recorder.h: recorder.c; rotation.c, which
+ * ends chunks and begins them; and wait.c, which says for how long there is nothing to do.
  */
 #ifndef RECORDER_INTERNAL_H
 #define RECORDER_INTERNAL_H
@@ -13,6 +13,8 @@
 #include "recorder/detail.h"
 #include "recorder/recorder.h"
 
+#define RECORDER_LATENESS_NS                                                                       \
+	100000000ull /* how late a record may arrive: its producer was preempted */
 #define RECORDER_FLUSH_NS 200000000ull /* of flushes: at most this much is lost in a crash */
 
 struct recorder {
@@ -36,6 +38,36 @@ struct recorder {
 	u32 filters; /* when the open chunk began */
 	struct detail detail;
 };
+
+/* Where records go now. */
+struct capture_sink recorder_sink(struct recorder *r);
+
+/* The number of fields so far that capture could not read, or cut. */
+u64 recorder_incomplete(const struct recorder *r);
+
+/* Gives the directory its final name, and begins to delete. Done once: later calls do nothing. */
+int recorder_settle(struct recorder *r, struct error *e);
+
+/*
+ * If an error means that the disk is full, deletes what --keep allows to delete. True if that made
+ * room; then the error is cleared. What could not be written is counted as lost.
+ */
+bool recorder_make_room(struct recorder *r, int err, struct error *e);
+
+/* Records what the recording has cost so far. */
+int recorder_tell_costs(struct recorder *r, struct error *e);
+
+/* Ends the chunk at one instant, at which the next one begins. */
+int recorder_rotate(struct recorder *r, struct error *e);
+
+/* Writes what the open chunk has up to RECORDER_LATENESS_NS before now. */
+int recorder_flush(struct recorder *r, u64 now, struct error *e);
+
+/* Writes a chunk of a flight recorder. A failure is printed, and the recorder goes on. */
+void recorder_snapshot(struct recorder *r);
+
+/* Begins or ends a pause, as the budget asks. */
+int recorder_follow_pauses(struct recorder *r, struct error *e);
 
 /* Bytes per nanosecond of the open chunk. */
 double recorder_pace(const struct recorder *r, u64 now);

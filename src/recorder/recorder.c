@@ -23,9 +23,7 @@
 #include "recorder/retention.h"
 #include "recorder/until.h"
 
-#define LATENESS_NS 100000000ull /* how late a record may arrive: its producer was preempted */
-
-static struct capture_sink sink_of(struct recorder *r)
+struct capture_sink recorder_sink(struct recorder *r)
 {
 	if (r->paused)
 		return capture_nowhere();
@@ -36,7 +34,7 @@ static struct capture_sink sink_of(struct recorder *r)
 }
 
 /* The number of fields so far that capture could not read, or cut. */
-static u64 incomplete_fields(const struct recorder *r)
+u64 recorder_incomplete(const struct recorder *r)
 {
 	struct capture_counts c = {0};
 
@@ -73,7 +71,7 @@ static int retention_begin(struct recorder *r, struct error *e)
  * If an error means that the disk is full, deletes what --keep allows to delete. True if that made
  * room; then the error is cleared. What could not be written is counted as lost.
  */
-static bool room_make(struct recorder *r, int err, struct error *e)
+bool recorder_make_room(struct recorder *r, int err, struct error *e)
 {
 	const struct limits *keep = &r->options.keep;
 	struct error none = {0};
@@ -89,7 +87,7 @@ static bool room_make(struct recorder *r, int err, struct error *e)
 }
 
 /* Done once, before the first chunk is sealed, so that the path of the chunk stays valid. */
-static int recording_begin(struct recorder *r, struct error *e)
+int recorder_settle(struct recorder *r, struct error *e)
 {
 	int err = 0;
 
@@ -114,162 +112,7 @@ static int command_look(struct recorder *r, struct error *e)
 		r->command_failed = begun;
 		return begun;
 	}
-	return recording_begin(r, e);
-}
-
-/* ---- rotation and snapshots ---- */
-
-static int costs_told(struct recorder *r, struct error *e)
-{
-	struct capture_sink sink = sink_of(r);
-	int err = costs_tell(&r->costs, &sink);
-
-	return err ? error_set(e, err, "cannot record what the recording costs") : 0;
-}
-
-/* Ends the chunk at one instant, at which the next one begins. */
-static int rotate(struct recorder *r, struct error *e)
-{
-	struct capture_sink sink = sink_of(r);
-	u64 cut_ns;
-	int err = recording_begin(r, e);
-
-	if (!err)
-		err = costs_told(r, e);
-	if (err)
-		return err;
-	err = capture_cut(r->capture, &sink, &cut_ns);
-	if (err < 0)
-		return error_set(e, err, "cannot end the chunk");
-	r->filters = capture_filters(r->capture);
-	r->pace = recorder_pace(r, cut_ns);
-	err = chunking_rotate(&r->chunks, cut_ns, capture_complete(r->capture, true),
-			      incomplete_fields(r), e);
-	r->chunk_begin_ns = r->flushed_ns = cut_ns;
-	return err;
-}
-
-/* On a full disk the chunk may be over although its end could not be written. */
-static int rotate_or_make_room(struct recorder *r, struct error *e)
-{
-	const struct chunk_writer *before = r->chunks.writer;
-	int err = rotate(r, e);
-
-	if (!err || !room_make(r, err, e))
-		return err;
-	return r->chunks.writer == before ? rotate(r, e) : 0;
-}
-
-static int flush(struct recorder *r, u64 now, struct error *e)
-{
-	int err = chunking_flush(&r->chunks, now - LATENESS_NS, e);
-
-	r->flushed_ns = now;
-	return err && room_make(r, err, e) ? 0 : err;
-}
-
-/* Writes a chunk with the contents of the rings that are in no earlier chunk. */
-static int snapshot(struct recorder *r, struct error *e)
-{
-	struct capture_sink sink = chunking_sink(&r->chunks);
-	u64 from_ns, cut_ns;
-	int err = recording_begin(r, e);
-
-	if (!err)
-		err = costs_told(r, e);
-	if (!err)
-		err = flight_take(r->flight, r->capture, &from_ns, &cut_ns, e);
-	if (err)
-		return err;
-	if (from_ns < r->chunk_begin_ns)
-		from_ns = r->chunk_begin_ns;
-	r->filters = capture_filters_at(r->capture, from_ns);
-	err = chunking_begin(&r->chunks, from_ns, e);
-	if (!err)
-		err = flight_write(r->flight, r->capture, from_ns, &sink, e);
-	if (err)
-		return err;
-	r->chunk_begin_ns = cut_ns + 1;
-	return chunking_end(&r->chunks, cut_ns + 1, incomplete_fields(r), e);
-}
-
-/* A flight recorder goes on after a failure: a later snapshot may succeed. */
-static void snapshot_or_report(struct recorder *r)
-{
-	struct error e = {0};
-
-	if (!snapshot(r, &e))
-		return;
-	fprintf(stderr, "fathom: snapshot: %s\n", e.text);
-	chunking_abandon(&r->chunks); /* its records can be requested again */
-	/* no request waits if the chunk is already being sealed */
-	control_refuses(r->control, "the chunk could not be written");
-}
-
-/* ---- pauses ---- */
-
-/* Seals the chunk. From its end on nothing is recorded. */
-static int pause_begin(struct recorder *r, struct error *e)
-{
-	struct capture_sink sink = sink_of(r);
-	u64 cut_ns;
-	int err = recording_begin(r, e);
-
-	if (!err)
-		err = costs_told(r, e);
-	if (!err)
-		err = budget_pause_tell(&r->budget, true, &sink);
-	if (!err)
-		err = capture_cut(r->capture, &sink, &cut_ns);
-	if (err < 0)
-		return error_is_set(e) ? err : error_set(e, err, "cannot end the chunk");
-	capture_pause(r->capture);
-	r->paused = r->detail.paused = true;
-	if (capture_complete(r->capture, false) < cut_ns)
-		chunking_complete(&r->chunks, capture_complete(r->capture, false));
-	/* the end of a chunk is exclusive; capture's cut includes its instant */
-	err = chunking_end(&r->chunks, cut_ns + 1, incomplete_fields(r), e);
-	return err && room_make(r, err, e) ? 0 : err;
-}
-
-/* Goes on with a new chunk. */
-static int pause_end(struct recorder *r, struct error *e)
-{
-	struct capture_sink sink;
-	u64 begin_ns;
-	int err = costs_told(r, e);
-
-	if (!err)
-		err = capture_resume(r->capture, &begin_ns, e);
-	if (err)
-		return err;
-	r->filters = capture_filters(r->capture);
-	err = chunking_begin(&r->chunks, begin_ns, e);
-	if (err && room_make(r, err, e))
-		err = chunking_begin(&r->chunks, begin_ns, e);
-	if (err)
-		return err;
-	r->chunk_begin_ns = r->flushed_ns = begin_ns;
-	r->paused = r->detail.paused = false;
-	sink = sink_of(r);
-	err = capture_look(r->capture, &sink, e);
-	if (!err && (err = budget_pause_tell(&r->budget, false, &sink)))
-		error_set(e, err, "cannot record the end of a pause");
-	return err;
-}
-
-/* A pause begins at `waits` only, which the budget has asked for. */
-static int pause_follow(struct recorder *r, struct error *e)
-{
-	bool pauses = budget_pauses(&r->budget, &r->detail);
-
-	if (r->paused && control_wants_rotation(r->control))
-		control_refuses(r->control, "nothing is recorded now, to hold the budget");
-	if (pauses == r->paused)
-		return 0;
-	if (!pauses)
-		return pause_end(r, e);
-	return capture_detail(r->capture) == CAPTURE_DETAIL_WAITS ? pause_begin(r, e) : 0;
+	return recorder_settle(r, e);
 }
 
 /* ---- a step ---- */
@@ -305,7 +148,7 @@ static void retention_follow(struct recorder *r)
 
 int recorder_step(struct recorder *r, struct error *e)
 {
-	struct capture_sink sink = sink_of(r);
+	struct capture_sink sink = recorder_sink(r);
 	u64 now = host_clock_now_ns();
 	int err = capture_poll(r->capture, &sink);
 
@@ -313,7 +156,7 @@ int recorder_step(struct recorder *r, struct error *e)
 		return error_set(e, err, "cannot read the ring buffers");
 	err = command_look(r, e);
 	if (!err && now >= costs_due_ns(&r->costs))
-		err = costs_told(r, e);
+		err = recorder_tell_costs(r, e);
 	if (!err)
 		err = budget_follow(&r->budget, &r->costs, &r->detail, &r->chunks, &sink);
 	if (!err)
@@ -321,18 +164,18 @@ int recorder_step(struct recorder *r, struct error *e)
 	if (!err)
 		detail_follow(&r->detail, now);
 	if (!err)
-		err = pause_follow(r, e);
+		err = recorder_follow_pauses(r, e);
 	if (!err)
 		err = chunking_check(&r->chunks, e);
 	if (!err && r->flight) {
 		if (control_wants_rotation(r->control))
-			snapshot_or_report(r);
+			recorder_snapshot(r);
 	} else if (!err && !r->paused && rotation_due(r, now)) {
-		err = rotate_or_make_room(r, e);
+		err = recorder_rotate(r, e);
 	}
 	if (!err && chunking_is_open(&r->chunks) && now >= r->flushed_ns + RECORDER_FLUSH_NS &&
-	    now > LATENESS_NS)
-		err = flush(r, now, e);
+	    now > RECORDER_LATENESS_NS)
+		err = recorder_flush(r, now, e);
 	retention_follow(r);
 	return err;
 }
@@ -364,7 +207,7 @@ static int first_chunk_begin(struct recorder *r, struct error *e)
 {
 	int err = chunking_begin(&r->chunks, r->begin_ns, e);
 
-	if (!err || r->options.settle || !room_make(r, err, e))
+	if (!err || r->options.settle || !recorder_make_room(r, err, e))
 		return err;
 	return chunking_begin(&r->chunks, r->begin_ns, e);
 }
@@ -373,7 +216,7 @@ static int capture_begin(struct recorder *r, struct error *e)
 {
 	const struct recorder_options *o = &r->options;
 	struct capture_options scope = recorder_capture_options(o);
-	struct capture_sink sink = sink_of(r);
+	struct capture_sink sink = recorder_sink(r);
 	const struct budget_options budget = {
 		.ppm = o->budget_ppm, .hard = o->budget_hard, .pause_ns = o->budget_pause_ns};
 	int err = budget_check(o->budget_ppm, e);
@@ -450,7 +293,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 	if (r->capture)
 		capture_descriptors_hint(r->capture, err, e);
 	if (!err && !r->command_waits)
-		err = recording_begin(r, e);
+		err = recorder_settle(r, e);
 	if (err) /* the chunk has no records */
 		chunking_abandon(&r->chunks);
 	return err;
@@ -487,7 +330,7 @@ bool recorder_begun(const struct recorder *r)
  */
 static int streams_end(struct recorder *r, u64 *end_ns)
 {
-	struct capture_sink sink = sink_of(r);
+	struct capture_sink sink = recorder_sink(r);
 	int err = capture_settle(r->capture, &sink);
 
 	if (!err)
@@ -520,7 +363,7 @@ int recorder_finish(struct recorder *r, struct error *e)
 	err = streams_end(r, &cut_ns);
 	r->end_ns = cut_ns;
 	err = err < 0 ? error_set(e, err, "cannot read the ring buffers") : 0;
-	recording_begin(r, &begin_error);
+	recorder_settle(r, &begin_error);
 	if (error_is_set(&begin_error) && !err) {
 		*e = begin_error;
 		err = -e->err;
@@ -530,7 +373,7 @@ int recorder_finish(struct recorder *r, struct error *e)
 		chunking_complete(&r->chunks, capture_complete(r->capture, false));
 	/* the end of a chunk is exclusive; capture's cut includes its instant */
 	if (chunking_is_open(&r->chunks) &&
-	    chunking_end(&r->chunks, cut_ns + 1, incomplete_fields(r), &cut_error) && !err) {
+	    chunking_end(&r->chunks, cut_ns + 1, recorder_incomplete(r), &cut_error) && !err) {
 		*e = cut_error;
 		err = -e->err;
 	}
@@ -557,16 +400,16 @@ static u64 most(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
-/*
- * The larger count of losses is used: capture counts a loss before it is in a chunk, and chunks
- * also have the losses of the writer.
- */
 /* Whether the budget has lowered the level of detail. */
 static bool is_lowered(const struct detail *d)
 {
 	return d->paused || d->most < d->own || (d->bytes && !d->most_bytes);
 }
 
+/*
+ * The larger count of losses is used: capture counts a loss before it is in a chunk, and chunks
+ * also have the losses of the writer.
+ */
 void recorder_counts(struct recorder *r, struct recorder_counts *out)
 {
 	struct capture_counts c = {0};
