@@ -40,9 +40,10 @@ struct critical_who critical_who_of(struct span_builder *b, const struct request
 		who.pid = tid;
 	number = process_number(r, host, who.pid, time_ns);
 	who.process = name_comm(p, who.pid, time_ns);
-	if (strcmp(who.process, "?") == 0) /* it has no name yet */
+	if (strcmp(who.process, "?") == 0) { /* it has no name yet */
 		time_ns = UINT64_MAX;
-	who.process = name_comm(p, who.pid, time_ns);
+		who.process = name_comm(p, who.pid, time_ns);
+	}
 	who.name = number ? process_service(&r->processes, number)
 			  : builder_copy(b, name_program(p, who.pid, time_ns, text, sizeof(text)));
 	return who;
