@@ -465,9 +465,10 @@ def stacks_of_a_kernel_that_hides_its_symbols_are_counted():
 def a_limit_that_is_too_low_loses_nothing_silently():
     directory = fathom.path("all")
     result = fathom.run("record", "-o", directory, "--stacks", "1us", "--", "sh", "-c",
-                        "for i in 1 2 3 4 5 6 7 8 9; do /bin/true | /bin/true; done")
+                        "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.001 | sleep 0.001; done")
     equal(result.returncode, 0, result.stderr)
-    check(len(stacks(directory)) > 20, "every wait has its stack")
+    # those of the sleeps and of the shell that waits for them are sure, whatever the machine does
+    check(len(stacks(directory)) >= 27, "every wait has its stack")
     harness.check_sums(fathom, directory)
     harness.check_babeltrace(fathom, directory)
 
