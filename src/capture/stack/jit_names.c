@@ -41,6 +41,7 @@ struct answer {
 struct jit_process {
 	u32 pid;
 	bool wanted; /* it waits for its turn */
+	bool again;  /* it is wanted once more when the thread gives it back */
 	bool away;   /* the thread looks at it: `file` is the thread's */
 	bool over;   /* it is forgotten, and is freed when the thread gives it back */
 	bool stuck;  /* a look hung */
@@ -218,6 +219,17 @@ static void asks_answered(struct jit_process *p)
 	p->asks.count = kept;
 }
 
+/* With the mutex. */
+static void look_want(struct jit_names *j, struct jit_process *p)
+{
+	if (p->wanted || p->away || p->stuck || vec_push(&j->queue, p))
+		return;
+	p->wanted = true;
+	p->again = false;
+	p->tried_ns = clock_now_ns();
+	pthread_cond_signal(&j->wake);
+}
+
 /* Takes the process back. With the mutex. */
 static void look_end(struct jit_names *j, struct jit_process *p, struct look *l)
 {
@@ -229,10 +241,13 @@ static void look_end(struct jit_names *j, struct jit_process *p, struct look *l)
 	for (size_t i = 0; i < l->asks.count && !p->over && !err; i++)
 		if (l->results[i] && l->results[i]->bytes)
 			err = result_give(j, p, &l->asks.data[i], l->results[i]);
-	if (p->over)
+	if (p->over) {
 		process_free(p);
-	else
-		asks_answered(p);
+		return;
+	}
+	asks_answered(p);
+	if (p->again)
+		look_want(j, p);
 }
 
 /* ---- the thread ---- */
@@ -358,16 +373,6 @@ void jit_names_close(struct jit_names *j)
 }
 
 /* ---- questions ---- */
-
-/* With the mutex. */
-static void look_want(struct jit_names *j, struct jit_process *p)
-{
-	if (p->wanted || p->away || p->stuck || vec_push(&j->queue, p))
-		return;
-	p->wanted = true;
-	p->tried_ns = clock_now_ns();
-	pthread_cond_signal(&j->wake);
-}
 
 static struct jit_process *process_make(struct jit_names *j, u32 pid)
 {
@@ -530,8 +535,11 @@ void jit_names_wait(struct jit_names *j, u64 until_ns)
 	while (map_next(&j->processes, &at, &entry)) {
 		struct jit_process *p = entry.value;
 
-		if (p->asks.count || now > p->tried_ns + LOOKED_NS)
-			look_want(j, p);
+		if (!p->asks.count && now <= p->tried_ns + LOOKED_NS)
+			continue;
+		/* a look that is under way may have begun before the last questions came */
+		p->again = p->away;
+		look_want(j, p);
 	}
 	while ((j->queue.count || j->away) && !err)
 		err = pthread_cond_timedwait(&j->done, &j->mutex, &until);
