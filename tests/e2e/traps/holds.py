@@ -46,6 +46,19 @@ def work_put_off_until_a_call_is_over():
     check(len(calls) >= 5 and all(length(c) < 10 * MS for c in calls), f"calls are over: {calls}")
 
 
+def wait_frozen(group):
+    """On a busy machine a thread is frozen some time after it was asked for."""
+    for name, says in (("cgroup.events", "frozen 1"), ("freezer.state", "FROZEN")):
+        path = os.path.join(group, name)
+        if not os.path.exists(path):
+            continue
+
+        def is_frozen(path=path, says=says):
+            with open(path, encoding="ascii") as file:
+                return says in file.read()
+        harness.until(is_frozen, f"{name} says {says}")
+
+
 def freeze_some_times(group, name, frozen, thawed, *trap):
     """Freezes a trap three times for 50 ms. -> (recording, pid)"""
     with harness.Process([TRAPS, *trap]) as process:
@@ -54,6 +67,7 @@ def freeze_some_times(group, name, frozen, thawed, *trap):
             with recording(name, process.pid) as path:
                 for _ in range(3):
                     write(frozen[1], group, frozen[0])
+                    wait_frozen(group)
                     time.sleep(0.05)
                     write(thawed[1], group, thawed[0])
                     time.sleep(0.02)
