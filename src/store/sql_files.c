@@ -324,18 +324,57 @@ static int view_make(struct sql_files *files, const char *before, const char *qu
 #define P(part, value, what) ", " #part "_ns"
 #define PART(part, value, what) "'" #part "', "
 
-static int views_make(struct sql_files *files, struct error *e)
+/*
+ * A received span that was joined has two rows: itself, and one with a version that tells its time:
+ * of its begin and kind, or of the context that its program published, which has no fathom.join.
+ * They are one row here, as in other answers (serve/join.c). What the view names several times is
+ * not materialized: a query reads only the columns and rows that it needs.
+ */
+#define IS_TOLD                                                                                    \
+	"r.trace = t.trace AND r.span = t.span"                                                    \
+	" AND t.attributes LIKE '%\"fathom.kind\":\"context\"%'"                                   \
+	" AND (r.begin_ns = t.begin_ns AND r.kind = t.kind"                                        \
+	" OR t.attributes NOT LIKE '%\"fathom.join\"%')"
+#define PART_TOLD(part, value, what) ", coalesce(t." #part "_ns, r." #part "_ns) AS " #part "_ns"
+#define PART_PLUS(part, value, what) " + " #part "_ns::HUGEINT"
+#define PARTS_NS "(0" SPLIT_PARTS(PART_PLUS) ")"
+#define ATTRIBUTES_TOLD                                                                            \
+	"CASE WHEN t.span IS NULL THEN r.attributes ELSE json_merge_patch(r.attributes,"           \
+	" '{\"fathom.join\":\"context\"}', t.attributes, '{\"fathom.kind\":null,"                  \
+	"\"fathom.begin\":null,\"fathom.end\":null}')::VARCHAR END AS attributes"
+/* Where one thread had the span, its parts sum to its duration. */
+#define UNKNOWN_OF_ALL                                                                             \
+	"CASE WHEN of_one AND " PARTS_NS " > 0 THEN"                                               \
+	" greatest(duration_ns - (" PARTS_NS " - unknown_ns), 0)::UBIGINT"                         \
+	" ELSE unknown_ns END AS unknown_ns"
+
+static int spans_view_make(struct sql_files *files, struct error *e)
 {
-	int err = view_make(
-		files,
-		"CREATE VIEW spans AS SELECT " IDS ", " BEGIN ", duration_ns, service, name, " KIND
-		", ['unset', 'ok', 'error'][status::INTEGER + 1] AS status, attributes,"
-		" resource, scope, rest, version" SPLIT_PARTS(P) " FROM (",
+	return view_make(
+		files, "CREATE VIEW spans AS WITH stored AS NOT MATERIALIZED (",
 		"SELECT # FROM @.spans s"
 		" LEFT JOIN @.texts r ON s.resource = r.id LEFT JOIN @.texts c ON s.scope = c.id",
-		") QUALIFY version = 0 OR row_number() OVER (PARTITION BY trace, span, version > 0"
-		" ORDER BY version DESC) = 1",
+		"), received AS NOT MATERIALIZED (FROM stored WHERE version = 0),"
+		" told AS NOT MATERIALIZED (FROM stored WHERE version > 0"
+		" QUALIFY row_number() OVER (PARTITION BY trace, span ORDER BY version DESC) = 1),"
+		" joined AS NOT MATERIALIZED (SELECT r.* REPLACE (" ATTRIBUTES_TOLD
+		", coalesce(t.version, 0) AS version" SPLIT_PARTS(
+			PART_TOLD) "), t.attributes NOT LIKE '%\"fathom.threads\"%' AS of_one"
+				   " FROM received r LEFT JOIN told t ON " IS_TOLD
+				   " UNION ALL SELECT t.*, false FROM told t"
+				   " WHERE NOT EXISTS (SELECT 1 FROM received r WHERE " IS_TOLD "))"
+				   " SELECT " IDS ", " BEGIN ", duration_ns, service, name, " KIND
+				   ", ['unset', 'ok', 'error'][status::INTEGER + 1] AS status, "
+				   "attributes,"
+				   " resource, scope, rest, version" SPLIT_PARTS(
+					   P) " FROM (SELECT * REPLACE (" UNKNOWN_OF_ALL
+					      ") FROM joined)",
 		e);
+}
+
+static int views_make(struct sql_files *files, struct error *e)
+{
+	int err = spans_view_make(files, e);
 
 	if (!err)
 		err = view_make(

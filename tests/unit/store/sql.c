@@ -180,4 +180,35 @@ TEST(kernel_spans_are_in_a_view_of_their_own)
 	drop(s);
 }
 
+/* What tells the time of a span of `make()`: the same ids, begin and kind, and a split. */
+TEST(a_span_and_what_tells_its_time_are_one_row)
+{
+	static const struct attribute own[] = {
+		{.key = "user", .type = VALUE_STRING, .string = "ann"}};
+	static const struct attribute told[] = {
+		{.key = "fathom.kind", .type = VALUE_STRING, .string = "context"},
+		{.key = "fathom.version", .type = VALUE_INTEGER, .integer = 7},
+		{.key = "fathom.join", .type = VALUE_STRING, .string = "thread"},
+		{.key = "fathom.time.lock_ns", .type = VALUE_INTEGER, .integer = 5}};
+	struct received_span spans[] = {make(1, 1, "a"), make(1, 1, "a"), make(2, 2, "a"),
+					make(3, 3, "b")};
+	struct store *s = open_empty();
+	struct taken t;
+
+	spans[0].attributes = (struct received_list){own, 1, 0};
+	spans[1].attributes = (struct received_list){told, 4, 0};
+	spans[2].attributes = (struct received_list){told, 4, 0}; /* nobody sent it */
+	for (size_t i = 0; i < 4; i++)
+		spans[i].end_ns = spans[i].begin_ns + 100;
+	append(s, spans, 4);
+	commit(s, 4);
+	t = ask("SELECT trace_id[-1:] AS id, version, lock_ns, unknown_ns,"
+		" attributes->>'user' AS u, attributes->>'fathom.kind' AS k,"
+		" attributes->>'fathom.join' AS j FROM spans ORDER BY 1");
+	CHECK_STR(t.text, "id:VARCHAR version:UBIGINT lock_ns:UBIGINT unknown_ns:UBIGINT u:VARCHAR"
+			  " k:VARCHAR j:VARCHAR 1 7 5 95 ann none thread 2 7 5 0 none context"
+			  " thread 3 0 0 0 none none none ");
+	drop(s);
+}
+
 TEST_MAIN()
