@@ -60,12 +60,12 @@ const struct command command_sql = {
 	.usage = "[-o DIR] [--json] 'SELECT ...'",
 	.description =
 		"Answers a SELECT over the spans that 'fathom up' or 'fathom serve' keeps, also\n"
-		"while it runs, in the SQL of DuckDB. It only reads. The views are spans, "
-		"operations,\n"
-		"sums and calls; fathom-sql(1) lists their columns. Prints a table on a terminal, "
-		"and\n"
-		"columns separated by tabs elsewhere.",
+		"while it runs, in the SQL of DuckDB. It only reads. The views are spans, kernel,\n"
+		"operations, sums and calls; DESCRIBE and fathom-sql(1) list their columns. "
+		"Prints\n"
+		"a table on a terminal, and columns separated by tabs elsewhere.",
 	.examples = "  fathom sql \"SELECT name, max(lock_ns) FROM spans GROUP BY ALL\"\n"
+		    "  fathom sql 'DESCRIBE spans'\n"
 		    "  fathom sql --json \"SELECT * FROM calls\"\n",
 	.options = sql_option_table,
 	.options_bytes = sizeof(struct sql_options),

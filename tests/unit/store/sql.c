@@ -211,4 +211,30 @@ TEST(a_span_and_what_tells_its_time_are_one_row)
 	drop(s);
 }
 
+static void refuse(const char *sql, const char *why)
+{
+	struct taken taken = {.bytes = 0};
+	const struct sql_taker taker = {columns_take, row_take, warning_take, &taken, copies_take};
+	struct error e = {0};
+
+	CHECK(store_sql(dir_name, sql, &taker, &e) < 0);
+	CHECK_STR(e.text, why);
+}
+
+TEST(views_tell_of_themselves_and_reasons_are_one_line)
+{
+	struct store *s = open_empty();
+	struct taken t;
+
+	t = ask(" DESCRIBE operations; ");
+	CHECK(strstr(t.text, "kind VARCHAR YES") != NULL);
+	refuse("DROP TABLE spans",
+	       "only a SELECT is answered, and what tells of views: DESCRIBE spans");
+	refuse("SELECT begin FROM calls, sums",
+	       "DuckDB: Binder Error: Ambiguous reference to column name \"begin\" (use: "
+	       "\"calls.begin\" or \"sums.begin\")");
+	refuse("SELECT (", "DuckDB: Parser Error: syntax error at or near \")\"");
+	drop(s);
+}
+
 TEST_MAIN()
