@@ -92,6 +92,17 @@ static int path_make(const char *path)
 	return mkdir(text, 0700) && errno != EEXIST ? -errno : 0;
 }
 
+/* Settings are written before the first start, and a new file system has a folder of its own. */
+static bool is_nothing(const char *name)
+{
+	static const char *const names[] = {".", "..", UP_SETTINGS, "lost+found"};
+	bool nothing = false;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !nothing; i++)
+		nothing = strcmp(name, names[i]) == 0;
+	return nothing;
+}
+
 static bool is_empty(int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -100,8 +111,7 @@ static bool is_empty(int dir)
 	bool empty = entries != NULL;
 
 	while (empty && (entry = readdir(entries)))
-		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-			strcmp(entry->d_name, UP_SETTINGS) == 0;
+		empty = is_nothing(entry->d_name);
 	if (entries)
 		closedir(entries);
 	else if (fd >= 0)
@@ -109,15 +119,28 @@ static bool is_empty(int dir)
 	return empty;
 }
 
-/* Whether nobody uses a directory: but for settings it is as empty as if it was made just now, for
- * one user. */
-static bool is_unused(int dir, const struct stat *st)
+/* Says why a directory of another user is not taken, and what helps. */
+static int stranger_refuse(const struct place *p, const char *path, const struct stat *st,
+			   struct error *e)
 {
-	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH | S_ISVTX)) &&
-	       is_empty(dir);
+	bool empty = is_empty(p->dir), root = geteuid() == 0;
+
+	if (root && empty && st->st_uid == 0)
+		return error_say(e, EPERM,
+				 "other users than root may write to %s: 'chmod 700 %s' first, or "
+				 "choose another directory with -o",
+				 path, path);
+	return error_say(e, EPERM,
+			 "%s %sbelongs to user %u, and spans are kept as user %s: choose another "
+			 "directory with -o%s",
+			 path, empty ? "" : "is in use and ", st->st_uid, p->user,
+			 root ? ", or that user with --user" : "");
 }
 
-/* A directory that nobody uses becomes the user's; root gives away no other one. */
+/*
+ * A directory that nobody uses becomes the user's: it is as empty as if it was made just now, for
+ * one user. Root gives away no other one.
+ */
 static int owner_settle(struct place *p, const char *path, struct error *e)
 {
 	uid_t uid = p->login.other ? p->login.owner.uid : getuid();
@@ -128,15 +151,12 @@ static int owner_settle(struct place *p, const char *path, struct error *e)
 		return error_set(e, errno, "cannot use %s", path);
 	if (st.st_uid == uid)
 		return 0;
-	if (is_unused(p->dir, &st))
-		return fchown(p->dir, uid, gid)
-			       ? error_set(e, errno, "cannot give %s to user %s", path, p->user)
-			       : 0;
-	return error_say(e, EPERM,
-			 "%s is in use and belongs to user %u, and spans are kept as user %s: "
-			 "choose another directory with -o%s",
-			 path, st.st_uid, p->user,
-			 geteuid() == 0 ? ", or that user with --user" : "");
+	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH | S_ISVTX) ||
+	    !is_empty(p->dir))
+		return stranger_refuse(p, path, &st, e);
+	return fchown(p->dir, uid, gid)
+		       ? error_set(e, errno, "cannot give %s to user %s", path, p->user)
+		       : 0;
 }
 
 /* The lock belongs to the owner of the directory, who may start without root later. */

@@ -98,6 +98,15 @@ TEST(a_directory_with_settings_alone_becomes_the_users_and_they_do_not)
 	CHECK_EQ(status_of(at("settings/" UP_SETTINGS)).st_uid, 0);
 }
 
+TEST(a_new_file_system_becomes_the_users)
+{
+	CHECK_EQ(mkdir(at("volume"), 0755), 0);
+	CHECK_EQ(mkdir(at("volume/lost+found"), 0700), 0);
+	CHECK_EQ(opened(at("volume"), NULL), 0);
+	CHECK_EQ(status_of(at("volume")).st_uid, SOMEBODY);
+	CHECK_EQ(status_of(at("volume/lost+found")).st_uid, 0);
+}
+
 TEST(a_directory_in_use_stays_roots)
 {
 	struct error e = {0};
@@ -111,10 +120,13 @@ TEST(a_directory_in_use_stays_roots)
 
 TEST(a_directory_of_all_users_stays_roots)
 {
+	struct error e = {0};
+
 	CHECK_EQ(mkdir(at("shared"), 0755), 0);
 	CHECK_EQ(chmod(at("shared"), 01777), 0);
-	CHECK_EQ(opened(at("shared"), NULL), -EPERM);
+	CHECK_EQ(opened(at("shared"), &e), -EPERM);
 	CHECK_EQ(status_of(at("shared")).st_uid, 0);
+	CHECK(strstr(e.text, "chmod 700") != NULL && !strstr(e.text, "in use"));
 }
 
 TEST(the_directory_of_a_third_user_is_refused)
