@@ -6,6 +6,8 @@
 #include "cli/serve_options.h"
 #include "up/up.h"
 
+extern const struct command command_up;
+
 struct serve_own_options {
 	struct serve_command_options serve;
 	const char *user;
@@ -86,6 +88,7 @@ const struct command command_serve = {
 	.options = serve_option_table,
 	.options_bytes = sizeof(struct serve_own_options),
 	.takes_settings = true,
+	.shares_settings = &command_up,
 	.check = serve_check,
 	.run = serve_run,
 	.release = serve_release,

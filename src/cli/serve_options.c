@@ -11,6 +11,8 @@
 #include "serve/entry.h"
 #include "wire/otlp.h"
 
+#define STORE_PERIOD_NS_MAX UINT64_C(3600000000000)
+
 /* A word before "=", and what follows it. */
 static const struct limit {
 	const char *name;
@@ -41,17 +43,18 @@ static int limit_parse(struct receive_limits *limits, const char *part, size_t b
 	for (size_t i = 0; equals && i < LIMITS; i++) {
 		const struct limit *limit = &limit_table[i];
 		uint64_t *field = (uint64_t *)((char *)limits + limit->offset);
+		struct error why = {0};
 		int err;
 
 		if (strncmp(limit->name, part, name) != 0 || limit->name[name])
 			continue;
 		snprintf(text, sizeof(text), "%.*s", (int)(bytes - name - 1), equals + 1);
-		err = limit->parse(field, text, e);
+		err = limit->parse(field, text, &why);
 		if (!err && *field > limit->most)
-			err = error_say(e, EINVAL, "is too large");
+			err = error_say(&why, EINVAL, "is too large");
 		if (!err && *field < limit->least)
-			err = error_say(e, EINVAL, "is too small");
-		return err ? error_say(e, err, "has a limit '%s' that %s", limit->name, e->text)
+			err = error_say(&why, EINVAL, "is too small");
+		return err ? error_say(e, err, "has a limit '%s' that %s", limit->name, why.text)
 			   : 0;
 	}
 	return error_say(
@@ -76,6 +79,20 @@ int option_receive_limits(void *field, const char *text, struct error *e)
 	}
 	*(struct receive_limits *)field = limits;
 	return 0;
+}
+
+int option_store_period(void *field, const char *text, struct error *e)
+{
+	uint64_t period_ns = 0;
+	int err = option_duration(&period_ns, text, e);
+
+	if (!err && !period_ns)
+		err = error_say(e, EINVAL, "is no time");
+	if (!err && period_ns > STORE_PERIOD_NS_MAX)
+		err = error_say(e, EINVAL, "is too long: a file has an hour at most");
+	if (!err)
+		*(uint64_t *)field = period_ns;
+	return err;
 }
 
 static struct access_options access_of(const struct serve_command_options *o, const char *token)

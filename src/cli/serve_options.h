@@ -35,6 +35,9 @@ struct serve_texts {
 
 int option_receive_limits(void *field, const char *text, struct error *e);
 
+/* uint64_t ns: how long a file of the store is the newest one, an hour at most. */
+int option_store_period(void *field, const char *text, struct error *e);
+
 /* Their rows in a table, of a struct that has them at an offset. */
 #define SERVE_OPTION_AT(offset, field) ((offset) + offsetof(struct serve_command_options, field))
 /* clang-format off */
@@ -57,7 +60,7 @@ int option_receive_limits(void *field, const char *text, struct error *e);
 	{"jaeger", 0, "ADDRESS", "of Jaeger's query API alone, or off", "off",                     \
 	 SERVE_OPTION_AT(offset, jaeger), option_text},                                            \
 	{"store-period", 0, "TIME", "begin a file of spans after this time, an hour at most",      \
-	 "1h", SERVE_OPTION_AT(offset, store_period_ns), option_duration},                         \
+	 "1h", SERVE_OPTION_AT(offset, store_period_ns), option_store_period},                     \
 	{"store-keep", 0, "LIMITS", "delete the oldest files of spans: 7d,10G", NULL,              \
 	 SERVE_OPTION_AT(offset, store_keep), option_limits},                                      \
 	{"min-free", 0, "SIZE", "take no spans with less room on the disk", "256M",                \

@@ -98,6 +98,7 @@ static char *trimmed(char *text)
 
 struct place {
 	const char *path;
+	const struct option *others; /* of a command that shares the file; or NULL */
 	unsigned int line;
 	bool has_seen[SETTINGS_MAX]; /* the option, in this file */
 	bool is_found;		     /* in the directory, which is known */
@@ -118,6 +119,8 @@ static int line_take(struct settings *s, const struct option *table, struct plac
 	key = trimmed(key);
 	value = trimmed(equals + 1);
 	row = row_of(table, key);
+	if (!table[row].name && at->others && at->others[row_of(at->others, key)].name)
+		return 0;
 	if (!table[row].name || strcmp(key, "config") == 0)
 		return error_misuse(e, "%s:%u: there is no setting '%.60s'", at->path, at->line,
 				    key);
@@ -190,32 +193,35 @@ int settings_text_read(const char *path, bool is_found, char **out, struct error
 	return err;
 }
 
-static int file_take(struct settings *s, const struct option *table, const char *path,
+static int file_take(struct settings *s, const struct command *command, const char *path,
 		     bool is_found, struct error *e)
 {
-	struct place at = {.path = path, .is_found = is_found};
+	const struct command *shares = command->shares_settings;
+	struct place at = {
+		.path = path, .others = shares ? shares->options : NULL, .is_found = is_found};
 	char *text = NULL, *rest, *line;
 	int err = settings_text_read(path, is_found, &text, e);
 
 	for (rest = text; !err && (line = strsep(&rest, "\n"));) {
 		at.line++;
-		err = line_take(s, table, &at, line, e);
+		err = line_take(s, command->options, &at, line, e);
 	}
 	free(text);
 	return err;
 }
 
 /* The file that is named, else the one in the directory. */
-static int any_file_take(struct settings *s, const struct option *table, struct error *e)
+static int any_file_take(struct settings *s, const struct command *command, struct error *e)
 {
+	const struct option *table = command->options;
 	const char *config = s->items[row_of(table, "config")].text;
 	char path[UP_DIR_BYTES + sizeof(FILE_NAME) + 1], dir[UP_DIR_BYTES];
 
 	if (config)
-		return file_take(s, table, config, false, e);
+		return file_take(s, command, config, false, e);
 	snprintf(path, sizeof(path), "%s/" FILE_NAME,
 		 up_dir(s->items[row_of(table, "output")].text, dir));
-	return file_take(s, table, path, true, e);
+	return file_take(s, command, path, true, e);
 }
 
 /* ---- arguments ---- */
@@ -317,7 +323,7 @@ int settings_find(struct settings *s, const struct command *command, char **argv
 	if (!err && !s->made)
 		err = out_of_memory(e);
 	err = err ? err : environment_take(s, table, e);
-	err = err ? err : any_file_take(s, table, e);
+	err = err ? err : any_file_take(s, command, e);
 	err = err ? err : arguments_add(s, command, e);
 	return err ? err : argv_make(s, argv, e);
 }

@@ -11,7 +11,8 @@
  * The command line has precedence over the environment, that over the file, and that over the
  * default. An option without a value is "yes" or "no" there. The file is --config, else fathom.conf
  * in the directory of --output, where it must belong to root or to who calls, since others may
- * write in that directory. A key that is no option is an error.
+ * write in that directory. A key that is no option is an error, but
+ * one of a command that shares the file is passed over.
  */
 #ifndef CLI_SETTINGS_H
 #define CLI_SETTINGS_H

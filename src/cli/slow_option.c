@@ -37,13 +37,14 @@ static int who_parse(struct chooser_rule *rule, const char *text, struct error *
 static int rule_parse(struct chooser_rule *rule, char *text, struct error *e)
 {
 	char *equals = strrchr(text, '=');
+	struct error why = {0};
 	int err;
 
 	if (equals)
 		*equals = '\0';
-	err = option_duration(&rule->slow_ns, equals ? equals + 1 : text, e);
+	err = option_duration(&rule->slow_ns, equals ? equals + 1 : text, &why);
 	if (err)
-		return error_say(e, err, "has a time that %s", e->text);
+		return error_say(e, err, "has a time that %s", why.text);
 	if (!rule->slow_ns)
 		return error_say(e, EINVAL, "has a time of 0");
 	return equals ? who_parse(rule, text, e) : 0;

@@ -98,7 +98,8 @@ def check_starts(fathom, checks, folder, token):
             ("a missing token", ("--token-file", f"{folder}/none"), 1, "No such file"),
             ("an unknown limit", ("--limits", "bodies=1M"), 2, "body="),
             ("a limit of 0", ("--limits", "body=0"), 2, "body"),
-            ("a limit that is too large", ("--limits", "body=17M"), 2, "too large")):
+            ("a limit that is too large", ("--limits", "body=17M"), 2, "that is too large\n"),
+            ("a period beyond an hour", ("--store-period", "2h"), 2, "an hour at most")):
         got = refusal(fathom, away, "--http", "off", *words)
         checks.equal(f"refused: {name}", (got[0], got[1].count("\n"), says in got[1]),
                      (status, status, True))  # wrong usage adds a line about --help

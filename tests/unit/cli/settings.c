@@ -33,7 +33,7 @@ static void release(void *fields)
 	option_list_free(&((struct fields *)fields)->names);
 }
 
-static const struct command command = {
+static struct command command = {
 	.options = table, .options_bytes = sizeof(struct fields), .release = release};
 static const char *const variables[] = {"FATHOM_OUTPUT", "FATHOM_CONFIG", "FATHOM_WAIT_TIME",
 					"FATHOM_NAMES", "FATHOM_QUIET"};
@@ -130,6 +130,21 @@ static void refused(const char *text, const char *why)
 	CHECK(parsed(NULL, NULL) < 0);
 	if (!strstr(error.text, why))
 		CHECK_FAIL("'%s' is not in: %s", why, error.text);
+}
+
+TEST(settings_of_a_command_that_shares_the_file_are_passed_over)
+{
+	static const struct option others[] = {{"keep", 0, "TIME", "", NULL, 0, option_text}, {0}};
+	static const struct command other = {.options = others};
+
+	fresh();
+	refused("keep = 6h\nwait-time = 2s\n", "fathom.conf:1: there is no setting 'keep'");
+	command.shares_settings = &other;
+	CHECK_EQ(parsed(NULL, NULL), 0);
+	CHECK_EQ(fields.time_ns, 2000000000);
+	refused("keeps = 6h\n", "there is no setting 'keeps'");
+	command.shares_settings = NULL;
+	end();
 }
 
 TEST(what_is_wrong_in_the_file_is_told_with_its_line)
