@@ -180,7 +180,7 @@ void serve_addresses_print(const struct serve_addresses *addresses)
 
 void serve_failure_print(const char *text)
 {
-	fprintf(stderr, "fathom: spans are not stored, and are tried again: %s\n", text);
+	fprintf(stderr, "fathom: %s\n", text);
 }
 
 void serve_monitors_print(const char *text)

@@ -104,7 +104,7 @@ void serve_addresses_print(const struct serve_addresses *addresses);
 
 void serve_texts_free(struct serve_texts *texts);
 
-/* Tell on stderr why spans are not stored, and what is wrong with monitors. */
+/* Tell on stderr why spans are not stored, taken or kept, and what is wrong with monitors. */
 void serve_failure_print(const char *text);
 void serve_monitors_print(const char *text);
 

@@ -6,366 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json_reader.h"
 #include "base/units.h"
-
-#define DEPTH 8
-#define PROCESSES_MAX 8
-#define SENDERS_MAX 16
-#define RED_MAX 8
-#define TEXT_BYTES 256
-
-struct process {
-	char name[32], state[32], why[TEXT_BYTES];
-	uint64_t pid, starts, cpu_ns, memory_bytes;
-};
-
-struct sender {
-	char address[64], program[32], language[32], service[128];
-	uint64_t pid, services, spans, spans_rejected, requests_refused, last_unix_ns;
-	double spans_per_s;
-};
-
-/* Received spans, by how their threads are known, or why not. */
-struct joins {
-	uint64_t context, thread, process, connection, ambiguous, no_chunk, no_thread, no_pid,
-		other_host, left_out;
-};
-
-struct red {
-	char name[64], text[TEXT_BYTES];
-	uint64_t since_unix_ns;
-};
-
-struct monitors {
-	uint64_t ok, warn, alert, no_data, muted, waiting, given_up;
-	struct red red[RED_MAX];
-	size_t red_count;
-};
-
-/* Requests of services, instrumented or not. */
-struct follows {
-	uint64_t stored, open, chunks_left_out, behind_ns, learned;
-};
-
-struct counts {
-	uint64_t chunks, bytes, lost, spans, damaged, refused, late, given_up, behind_ns,
-		behind_bytes, programs_missed, kernel_spans, kernel_left_out, raises, raises_ended,
-		raises_refused, raised_pid, unlisted, lowered_ns;
-	bool lowered;
-};
-
-struct status {
-	char state[32], dir[4096], user[64], error[TEXT_BYTES], log_error[TEXT_BYTES];
-	char http[64], otlp_http[64], otlp_grpc[64], zipkin[64], jaeger[64];
-	uint64_t running_ns;
-	double spans_per_s;
-	struct process processes[PROCESSES_MAX];
-	size_t processes_count;
-	char store_state[32];
-	struct counts capture, map, received, store;
-	struct joins joins;
-	struct follows follows;
-	struct sender senders[SENDERS_MAX];
-	size_t senders_count;
-	uint64_t senders_all;
-	struct monitors monitors;
-};
-
-/* A member of an object: where its value goes. */
-struct member {
-	const char *key;
-	void *to;
-	size_t size; /* of a text; 0: a uint64_t; 1: a double; 2: a bool */
-};
-
-static void member_read(struct json_reader *r, const struct member *m)
-{
-	struct json_text text;
-
-	if (m->size == 2) {
-		*(bool *)m->to = json_boolean_read(r);
-		return;
-	}
-	if (m->size > 2) {
-		json_string_read(r, &text);
-		if (!r->wrong && text.bytes < m->size)
-			((char *)m->to)[json_text_decode(text, m->to)] = '\0';
-		return;
-	}
-	json_number_read(r, &text);
-	if (r->wrong)
-		return;
-	if (m->size)
-		json_text_double(text, m->to);
-	else
-		json_text_u64(text, m->to);
-}
-
-/* Whether the value of a key belongs to a member, which is then read. */
-static bool known_read(struct json_reader *r, const struct member *m, struct json_text key)
-{
-	while (m->key && !json_text_is(key, m->key))
-		m++;
-	if (!m->key)
-		return false;
-	member_read(r, m);
-	return true;
-}
-
-/* Reads what is known of an object, and passes over the rest. */
-static void object_read(struct json_reader *r, const struct member *members)
-{
-	struct json_text key;
-
-	json_object_enter(r);
-	while (json_key_next(r, &key)) {
-		if (!known_read(r, members, key))
-			json_skip(r);
-	}
-}
-
-static void processes_read(struct json_reader *r, struct status *s)
-{
-	json_array_enter(r);
-	while (json_item_next(r)) {
-		struct process p = {0};
-		const struct member members[] = {{"name", p.name, sizeof(p.name)},
-						 {"state", p.state, sizeof(p.state)},
-						 {"why", p.why, sizeof(p.why)},
-						 {"pid", &p.pid, 0},
-						 {"starts", &p.starts, 0},
-						 {"cpu_ns", &p.cpu_ns, 0},
-						 {"memory_bytes", &p.memory_bytes, 0},
-						 {0}};
-
-		object_read(r, members);
-		if (s->processes_count < PROCESSES_MAX)
-			s->processes[s->processes_count++] = p;
-	}
-}
-
-static void counts_read(struct json_reader *r, struct status *s, struct counts *c)
-{
-	const struct member members[] = {{"chunks", &c->chunks, 0},
-					 {"bytes", &c->bytes, 0},
-					 {"lost", &c->lost, 0},
-					 {"spans", &c->spans, 0},
-					 {"damaged", &c->damaged, 0},
-					 {"refused", &c->refused, 0},
-					 {"late", &c->late, 0},
-					 {"given_up", &c->given_up, 0},
-					 {"behind_ns", &c->behind_ns, 0},
-					 {"behind_bytes", &c->behind_bytes, 0},
-					 {"programs_missed", &c->programs_missed, 0},
-					 {"kernel_spans", &c->kernel_spans, 0},
-					 {"kernel_left_out", &c->kernel_left_out, 0},
-					 {"unlisted_spans", &c->unlisted, 0},
-					 {"raises", &c->raises, 0},
-					 {"raises_ended", &c->raises_ended, 0},
-					 {"raises_refused", &c->raises_refused, 0},
-					 {"raised_pid", &c->raised_pid, 0},
-					 {"lowered_ns", &c->lowered_ns, 0},
-					 {"lowered", &c->lowered, 2},
-					 {"error", s->error, sizeof(s->error)},
-					 {"log_error", s->log_error, sizeof(s->log_error)},
-					 {"state", s->store_state, sizeof(s->store_state)},
-					 {0}};
-
-	object_read(r, members);
-}
-
-static void joins_read(struct json_reader *r, struct joins *j)
-{
-	const struct member members[] = {{"context", &j->context, 0},
-					 {"thread", &j->thread, 0},
-					 {"process", &j->process, 0},
-					 {"connection", &j->connection, 0},
-					 {"ambiguous", &j->ambiguous, 0},
-					 {"no_chunk", &j->no_chunk, 0},
-					 {"no_thread", &j->no_thread, 0},
-					 {"no_pid", &j->no_pid, 0},
-					 {"other_host", &j->other_host, 0},
-					 {"left_out", &j->left_out, 0},
-					 {0}};
-
-	object_read(r, members);
-}
-
-static void follows_read(struct json_reader *r, struct follows *f)
-{
-	const struct member members[] = {{"stored", &f->stored, 0},
-					 {"open", &f->open, 0},
-					 {"chunks_left_out", &f->chunks_left_out, 0},
-					 {"behind_ns", &f->behind_ns, 0},
-					 {"learned", &f->learned, 0},
-					 {0}};
-
-	object_read(r, members);
-}
-
-/* The first service, and how many there are. */
-static void services_read(struct json_reader *r, struct sender *sender)
-{
-	struct json_text text;
-
-	json_array_enter(r);
-	while (json_item_next(r)) {
-		json_string_read(r, &text);
-		if (!r->wrong && !sender->services++ && text.bytes < sizeof(sender->service))
-			sender->service[json_text_decode(text, sender->service)] = '\0';
-	}
-}
-
-static void sender_read(struct json_reader *r, struct sender *sender)
-{
-	const struct member members[] = {{"address", sender->address, sizeof(sender->address)},
-					 {"program", sender->program, sizeof(sender->program)},
-					 {"language", sender->language, sizeof(sender->language)},
-					 {"pid", &sender->pid, 0},
-					 {"spans", &sender->spans, 0},
-					 {"spans_rejected", &sender->spans_rejected, 0},
-					 {"requests_refused", &sender->requests_refused, 0},
-					 {"last_unix_ns", &sender->last_unix_ns, 0},
-					 {"spans_per_s", &sender->spans_per_s, 1},
-					 {0}};
-	struct json_text key;
-
-	json_object_enter(r);
-	while (json_key_next(r, &key)) {
-		if (known_read(r, members, key))
-			continue;
-		if (json_text_is(key, "services"))
-			services_read(r, sender);
-		else
-			json_skip(r);
-	}
-}
-
-static void senders_read(struct json_reader *r, struct status *s)
-{
-	json_array_enter(r);
-	while (json_item_next(r)) {
-		struct sender sender = {0};
-
-		sender_read(r, &sender);
-		if (s->senders_count < SENDERS_MAX)
-			s->senders[s->senders_count++] = sender;
-	}
-}
-
-static void red_read(struct json_reader *r, struct monitors *m)
-{
-	json_array_enter(r);
-	while (json_item_next(r)) {
-		struct red red = {0};
-		const struct member members[] = {{"name", red.name, sizeof(red.name)},
-						 {"text", red.text, sizeof(red.text)},
-						 {"since_unix_ns", &red.since_unix_ns, 0},
-						 {0}};
-
-		object_read(r, members);
-		if (m->red_count < RED_MAX)
-			m->red[m->red_count++] = red;
-	}
-}
-
-static void monitors_read(struct json_reader *r, struct monitors *m)
-{
-	const struct member members[] = {{"ok", &m->ok, 0},
-					 {"warn", &m->warn, 0},
-					 {"alert", &m->alert, 0},
-					 {"no_data", &m->no_data, 0},
-					 {"muted", &m->muted, 0},
-					 {"waiting", &m->waiting, 0},
-					 {"given_up", &m->given_up, 0},
-					 {0}};
-	struct json_text key;
-
-	json_object_enter(r);
-	while (json_key_next(r, &key)) {
-		if (known_read(r, members, key))
-			continue;
-		if (json_text_is(key, "red"))
-			red_read(r, m);
-		else
-			json_skip(r);
-	}
-}
-
-static void addresses_read(struct json_reader *r, struct status *s)
-{
-	const struct member members[] = {{"http", s->http, sizeof(s->http)},
-					 {"otlp-http", s->otlp_http, sizeof(s->otlp_http)},
-					 {"otlp-grpc", s->otlp_grpc, sizeof(s->otlp_grpc)},
-					 {"jaeger", s->jaeger, sizeof(s->jaeger)},
-					 {"zipkin", s->zipkin, sizeof(s->zipkin)},
-					 {0}};
-
-	object_read(r, members);
-}
-
-static bool part_read(struct json_reader *r, struct json_text key, struct status *s)
-{
-	const struct {
-		const char *key;
-		struct counts *counts;
-	} parts[] = {{"capture", &s->capture},
-		     {"map", &s->map},
-		     {"received", &s->received},
-		     {"store", &s->store}};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		if (json_text_is(key, parts[i].key)) {
-			counts_read(r, s, parts[i].counts);
-			return true;
-		}
-	}
-	if (json_text_is(key, "processes"))
-		processes_read(r, s);
-	else if (json_text_is(key, "addresses"))
-		addresses_read(r, s);
-	else if (json_text_is(key, "join"))
-		joins_read(r, &s->joins);
-	else if (json_text_is(key, "requests"))
-		follows_read(r, &s->follows);
-	else if (json_text_is(key, "senders"))
-		senders_read(r, s);
-	else if (json_text_is(key, "monitors"))
-		monitors_read(r, &s->monitors);
-	else
-		return false;
-	return true;
-}
-
-static int status_read(struct status *s, const void *document, size_t bytes)
-{
-	const struct member members[] = {{"state", s->state, sizeof(s->state)},
-					 {"dir", s->dir, sizeof(s->dir)},
-					 {"user", s->user, sizeof(s->user)},
-					 {"running_ns", &s->running_ns, 0},
-					 {"spans_per_s", &s->spans_per_s, 1},
-					 {"senders_count", &s->senders_all, 0},
-					 {0}};
-	struct json_reader r;
-	struct json_text key;
-
-	json_reader_init(&r, document, bytes, DEPTH);
-	json_object_enter(&r);
-	while (json_key_next(&r, &key)) {
-		const struct member *m = members;
-
-		while (m->key && !json_text_is(key, m->key))
-			m++;
-		if (m->key)
-			member_read(&r, m);
-		else if (!part_read(&r, key, s))
-			json_skip(&r);
-	}
-	return json_finish(&r);
-}
-
-/* ---- printing ---- */
+#include "cli/status_read.h"
 
 static void processes_print(FILE *file, const struct status *s)
 {
@@ -374,17 +16,20 @@ static void processes_print(FILE *file, const struct status *s)
 	fprintf(file, "%-10s %-10s %8s %12s %10s %8s\n", "process", "state", "pid", "CPU time",
 		"memory", "starts");
 	for (size_t i = 0; i < s->processes_count; i++) {
-		const struct process *p = &s->processes[i];
+		const struct status_process *p = &s->processes[i];
 
-		fprintf(file, "%-10s %-10s %8" PRIu64 " %12s %10s %8" PRIu64 "\n", p->name,
-			p->state, p->pid, units_format_ns((int64_t)p->cpu_ns, cpu),
-			units_format_bytes(p->memory_bytes, memory), p->starts);
+		if (strcmp(p->state, "off") == 0)
+			fprintf(file, "%-10s off\n", p->name);
+		else
+			fprintf(file, "%-10s %-10s %8" PRIu64 " %12s %10s %8" PRIu64 "\n", p->name,
+				p->state, p->pid, units_format_ns((int64_t)p->cpu_ns, cpu),
+				units_format_bytes(p->memory_bytes, memory), p->starts);
 		if (*p->why)
 			fprintf(file, "           %s\n", p->why);
 	}
 }
 
-static void joins_print(FILE *file, const struct joins *j)
+static void joins_print(FILE *file, const struct status_joins *j)
 {
 	const struct {
 		const char *text;
@@ -407,7 +52,7 @@ static void joins_print(FILE *file, const struct joins *j)
 	fputc('\n', file);
 }
 
-static void follows_print(FILE *file, const struct follows *f)
+static void follows_print(FILE *file, const struct status_follows *f)
 {
 	char behind[UNITS_TEXT_BYTES];
 
@@ -422,7 +67,7 @@ static void follows_print(FILE *file, const struct follows *f)
 	fputc('\n', file);
 }
 
-static void lowered_print(FILE *file, const struct counts *c)
+static void lowered_print(FILE *file, const struct status_counts *c)
 {
 	char text[UNITS_TEXT_BYTES];
 
@@ -435,7 +80,7 @@ static void lowered_print(FILE *file, const struct counts *c)
 			c->lowered ? ", and none now" : "");
 }
 
-static void raises_print(FILE *file, const struct counts *c)
+static void raises_print(FILE *file, const struct status_counts *c)
 {
 	if (!c->raises && !c->raises_refused)
 		return;
@@ -448,7 +93,7 @@ static void raises_print(FILE *file, const struct counts *c)
 	fputc('\n', file);
 }
 
-static void sender_print(FILE *file, const struct sender *s)
+static void sender_print(FILE *file, const struct status_sender *s)
 {
 	char who[128], ago[UNITS_TEXT_BYTES];
 	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
@@ -478,7 +123,7 @@ static void senders_print(FILE *file, const struct status *s)
 		sender_print(file, &s->senders[i]);
 }
 
-static void red_print(FILE *file, const struct red *red)
+static void red_print(FILE *file, const struct status_red *red)
 {
 	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
 	uint64_t since_ns = red->since_unix_ns < now_ns ? now_ns - red->since_unix_ns : 0;
@@ -488,7 +133,7 @@ static void red_print(FILE *file, const struct red *red)
 		units_format_ns((int64_t)since_ns, ago));
 }
 
-static void monitors_print(FILE *file, const struct monitors *m)
+static void monitors_print(FILE *file, const struct status_monitors *m)
 {
 	if (!(m->ok + m->warn + m->alert + m->no_data))
 		return;
@@ -506,7 +151,17 @@ static void monitors_print(FILE *file, const struct monitors *m)
 		red_print(file, &m->red[i]);
 }
 
-static void stages_print(FILE *file, const struct status *s)
+/* Nothing is recorded, nor was in this run. */
+static bool capture_is_off(const struct status *s)
+{
+	for (size_t i = 0; i < s->processes_count; i++) {
+		if (strcmp(s->processes[i].name, "capture") == 0)
+			return strcmp(s->processes[i].state, "off") == 0 && !s->capture.chunks;
+	}
+	return false;
+}
+
+static void recorded_print(FILE *file, const struct status *s)
 {
 	char one[UNITS_TEXT_BYTES], two[UNITS_TEXT_BYTES];
 
@@ -534,6 +189,44 @@ static void stages_print(FILE *file, const struct status *s)
 			" late, %" PRIu64 " given up\n",
 			s->map.damaged, s->map.refused, s->map.late, s->map.given_up);
 	follows_print(file, &s->follows);
+}
+
+/* What is lost or refused, and why. */
+static void losses_print(FILE *file, const struct status *s)
+{
+	const struct status_counts *c = &s->store;
+	char one[UNITS_TEXT_BYTES], two[UNITS_TEXT_BYTES];
+
+	if (strcmp(s->state, "full") == 0)
+		fprintf(file,
+			"           spans are refused: %s of the disk are free, and --min-free is "
+			"%s\n",
+			units_format_bytes(c->free_bytes, one),
+			units_format_bytes(c->min_free_bytes, two));
+	if (c->lost_files)
+		fprintf(file, "           %" PRIu64 " %s: %s\n", c->lost_files,
+			c->lost_files == 1 ? "file is lost" : "files are lost", s->lost_why);
+	if (c->log_lost_bytes)
+		fprintf(file, "           %s of the log are damaged, and their spans lost\n",
+			units_format_bytes(c->log_lost_bytes, one));
+	if (c->log_cut_bytes)
+		fprintf(file,
+			"           %s at the end of the log were no whole request at the start, "
+			"and "
+			"are cut\n",
+			units_format_bytes(c->log_cut_bytes, one));
+	if (*s->error)
+		fprintf(file, "           %s\n", s->error);
+	if (*s->log_error)
+		fprintf(file, "           the log failed: %s\n", s->log_error);
+}
+
+static void stages_print(FILE *file, const struct status *s)
+{
+	char one[UNITS_TEXT_BYTES], two[UNITS_TEXT_BYTES];
+
+	if (!capture_is_off(s))
+		recorded_print(file, s);
 	if (strcmp(s->store_state, "missing") == 0) {
 		fprintf(file, "store      missing: %s\n", s->error);
 		return;
@@ -549,10 +242,7 @@ static void stages_print(FILE *file, const struct status *s)
 			"           %" PRIu64 " spans have names beyond the limits of lists and "
 			"sums, and count as 'other'\n",
 			s->store.unlisted);
-	if (*s->error)
-		fprintf(file, "           %s\n", s->error);
-	if (*s->log_error)
-		fprintf(file, "           the log failed: %s\n", s->log_error);
+	losses_print(file, s);
 	senders_print(file, s);
 }
 

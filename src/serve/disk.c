@@ -9,8 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* All, if that is not known. */
-static uint64_t free_bytes(int log_dir)
+uint64_t disk_free_bytes(int log_dir)
 {
 	struct statvfs disk;
 
@@ -25,7 +24,7 @@ void disk_check(int log_dir, uint64_t least, atomic_bool *is_full)
 
 	if (was_full)
 		least += least / 8;
-	if (was_full != (free_bytes(log_dir) < least))
+	if (was_full != (disk_free_bytes(log_dir) < least))
 		atomic_store(is_full, !was_full);
 }
 
@@ -37,7 +36,7 @@ bool disk_is_short(int log_dir, uint64_t least, const char *text)
 		if (strstr(text, strerrordesc_np(errors[i])))
 			return true;
 	}
-	return free_bytes(log_dir) < least;
+	return disk_free_bytes(log_dir) < least;
 }
 
 static int file_write(int fd, const unsigned char *at, size_t bytes)

@@ -9,6 +9,9 @@
 
 #include "log/log.h"
 
+/* Bytes that are free on the disk of a directory; all, if that is not known. */
+uint64_t disk_free_bytes(int log_dir);
+
 /*
  * No spans are to be taken while there are fewer than `least` bytes free, so that there is room for
  * what the log has and for a checkpoint of the store; they are again when there is an eighth more.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "serve/disk.h"
 #include "serve/entry.h"
 #include "serve/words.h"
@@ -207,6 +209,20 @@ static int step(struct loader *l, bool last, struct error *e)
 	return err;
 }
 
+static void __attribute__((format(printf, 2, 3)))
+warn_tell(struct loader *l, const char *format, ...)
+{
+	char line[ERROR_TEXT_BYTES + 100];
+	va_list arguments;
+
+	if (!l->options.warn)
+		return;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	l->options.warn(line);
+}
+
 static void failure_tell(struct loader *l, const char *text)
 {
 	atomic_fetch_add(&l->counts->store_failures, 1);
@@ -216,8 +232,7 @@ static void failure_tell(struct loader *l, const char *text)
 	pthread_mutex_lock(&l->counts->lock);
 	memcpy(l->counts->store_error, l->told, sizeof(l->told));
 	pthread_mutex_unlock(&l->counts->lock);
-	if (l->options.warn)
-		l->options.warn(text);
+	warn_tell(l, "spans are not stored, and are tried again: %s", text);
 }
 
 /* Tells that a file is left out, once for each reason. */
@@ -228,8 +243,8 @@ static void loss_tell(struct loader *l)
 	if (strcmp(l->told_lost, why) == 0)
 		return;
 	snprintf(l->told_lost, sizeof(l->told_lost), "%s", why);
-	if (*why && l->options.warn)
-		l->options.warn(why);
+	if (*why)
+		warn_tell(l, "%s", why);
 }
 
 /* Decides how to go on: as before, entry by entry, or without the next entry. */
@@ -285,6 +300,24 @@ static bool rest(struct loader *l, uint64_t time_ns)
 	return stopping;
 }
 
+/* Looks for room on the disk, and tells when there is too little, and when there is some again. */
+static void room_look(struct loader *l)
+{
+	uint64_t least = l->options.min_free_bytes;
+	char text[UNITS_TEXT_BYTES];
+	bool was_full = atomic_load(&l->counts->is_full), is_full;
+
+	disk_check(l->options.log_dir, least, &l->counts->is_full);
+	is_full = atomic_load(&l->counts->is_full);
+	if (is_full && !was_full)
+		warn_tell(l,
+			  "the disk has less than %s free (--min-free): spans are refused until "
+			  "there is an eighth more",
+			  units_format_bytes(least, text));
+	else if (was_full && !is_full)
+		warn_tell(l, "the disk has room again: spans are taken");
+}
+
 static void *loader_run(void *arg)
 {
 	struct loader *l = arg;
@@ -297,7 +330,7 @@ static void *loader_run(void *arg)
 		if (err)
 			start_over(l, &e);
 		loss_tell(l);
-		disk_check(l->options.log_dir, l->options.min_free_bytes, &l->counts->is_full);
+		room_look(l);
 		if (last)
 			break;
 		last = rest(l, err				  ? RETRY_NS

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/serve.h"
+#include "serve/disk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -409,7 +410,13 @@ void serve_status(struct serve *s, struct serve_status *out)
 				     .behind_bytes = log.synced > position ? log.synced - position
 									   : 0,
 				     .log_failed = log.failed < 0 ? -log.failed : log.failed};
+	out->log_lost_bytes = atomic_load(&s->counts.log_lost_bytes);
+	out->log_cut_bytes = log.cut_bytes;
+	out->free_bytes = disk_free_bytes(s->log_dir);
+	out->min_free_bytes = s->min_free_bytes;
 	if (store_count(s->store, &stored, NULL) == 0) {
+		out->lost_files = stored.lost_files;
+		memcpy(out->lost_why, stored.lost_why, sizeof(out->lost_why));
 		out->store_spans = stored.spans;
 		out->store_bytes = stored.bytes;
 		out->unlisted = stored.unlisted_spans;

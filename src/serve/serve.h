@@ -74,8 +74,8 @@ struct serve_options {
 	const char *ui_zipkin, *ui_jaeger;
 	struct access_options access;
 	struct receive_limits limits; /* 0: the default of each */
-	void (*warn)(
-		const char *text); /* tells why spans are not stored, from any thread; or NULL */
+	/* Tells in a line why spans are not stored, not taken or lost, from any thread; or NULL. */
+	void (*warn)(const char *text);
 	/* A listening socket for spans in OTLP of this host's own map, which it takes over; 0:
 	 * none.
 	 */
@@ -164,6 +164,13 @@ struct serve_status {
 	uint64_t unlisted;     /* spans whose names are beyond the limits of lists and sums */
 	uint64_t behind_bytes; /* of the log, that are not stored */
 	int log_failed;	       /* errno, 0: it works */
+	/* Damaged bytes of the log; those of an entry at its end that was not whole at the start.
+	 */
+	uint64_t log_lost_bytes, log_cut_bytes;
+	uint64_t lost_files;		 /* of the store, which are left out */
+	uint64_t free_bytes;		 /* of the disk */
+	uint64_t min_free_bytes;	 /* with less, no spans are taken */
+	char lost_why[ERROR_TEXT_BYTES]; /* why the last file is left out */
 	struct claims_counts claims;
 	/* Static: "ok", "loading", "full" (no spans are taken), "store failed" or "log failed". */
 	const char *state;

@@ -134,12 +134,18 @@ bool files_is_damage(const char *text, const char *dir)
 	       has_word(inner, words, sizeof(words) / sizeof(*words));
 }
 
+/* The directory may be a path that means nothing to others, so only the name is told. */
 static void loss_tell(struct store *s, struct store_file *f, const char *why)
 {
+	const char *slash = strrchr(f->path, '/');
+
 	f->is_lost = true;
 	f->is_damaged = files_is_damage(why, s->dir);
-	snprintf(s->lost_why, sizeof(s->lost_why), "%.200s is left out%s: %.600s", f->path,
-		 f->is_damaged ? "" : " until it can be opened", why);
+	snprintf(s->lost_why, sizeof(s->lost_why), "%.200s is left out, with its spans%s: %.600s",
+		 slash ? slash + 1 : f->path,
+		 f->is_damaged ? ": it is damaged, so remove it, or put a copy in its place"
+			       : ", until it can be opened",
+		 why);
 }
 
 static int older_attach(struct store *s)

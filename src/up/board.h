@@ -94,6 +94,8 @@ struct board_serve {
 	atomic_uint_fast64_t behind_since_ns; /* CLOCK_MONOTONIC; 0: it is not */
 	atomic_uint_fast64_t spans_per_s;     /* over the last seconds, times 1000 */
 	atomic_uint failed;		      /* errno of the log */
+	atomic_uint_fast64_t log_lost_bytes, log_cut_bytes, lost_files, free_bytes, min_free_bytes;
+	char lost_why[ERROR_TEXT_BYTES]; /* why a file is left out; "": none is */
 	/* received spans of which no process of this host is known, and that map was not told of */
 	atomic_uint_fast64_t no_pid, other_host, claims_left_out;
 	/* who sends, the latest first; texts may have no end */

@@ -56,6 +56,12 @@ static void status_tell(struct board_serve *board, struct serve *s, struct rate 
 	atomic_store(&board->other_host, status.claims.other_host);
 	atomic_store(&board->claims_left_out, status.claims.left_out);
 	atomic_store(&board->failed, (unsigned int)status.log_failed);
+	atomic_store(&board->log_lost_bytes, status.log_lost_bytes);
+	atomic_store(&board->log_cut_bytes, status.log_cut_bytes);
+	atomic_store(&board->lost_files, status.lost_files);
+	atomic_store(&board->free_bytes, status.free_bytes);
+	atomic_store(&board->min_free_bytes, status.min_free_bytes);
+	memcpy(board->lost_why, status.lost_why, sizeof(board->lost_why));
 	memcpy(board->error, status.store_error, sizeof(board->error));
 	snprintf(board->state, sizeof(board->state), "%s", status.state);
 	atomic_store(&board->spans_per_s, rate_add(rate, status.received + status.mapped, now_ns));

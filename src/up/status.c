@@ -289,6 +289,14 @@ static void store_write(const struct board_serve *serve, struct json *j)
 	if (failed)
 		json_string(j, "log_error", strerror((int)failed));
 	json_u64(j, "unlisted_spans", atomic_load(&serve->unlisted));
+	json_u64(j, "lost_files", atomic_load(&serve->lost_files));
+	board_text(error, serve->lost_why, sizeof(error));
+	if (*error)
+		json_string(j, "lost_why", error);
+	json_u64(j, "log_lost_bytes", atomic_load(&serve->log_lost_bytes));
+	json_u64(j, "log_cut_bytes", atomic_load(&serve->log_cut_bytes));
+	json_u64(j, "free_bytes", atomic_load(&serve->free_bytes));
+	json_u64(j, "min_free_bytes", atomic_load(&serve->min_free_bytes));
 	json_object_end(j);
 }
 

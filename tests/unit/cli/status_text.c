@@ -40,4 +40,44 @@ TEST(top_has_the_first_red_ones)
 	free(text);
 }
 
+static char *printed(const char *of)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	CHECK_EQ(status_text_print(file, of, strlen(of), NULL), 0);
+	fclose(file);
+	return text;
+}
+
+TEST(what_is_lost_and_why_spans_are_refused_has_lines)
+{
+	char *text = printed("{\"state\":\"full\",\"store\":{\"spans\":1,\"lost_files\":1,"
+			     "\"lost_why\":\"f is left out\",\"log_lost_bytes\":2048,"
+			     "\"log_cut_bytes\":3,\"free_bytes\":1048576,"
+			     "\"min_free_bytes\":2097152}}");
+
+	CHECK(strstr(text, "1 file is lost: f is left out\n"));
+	CHECK(strstr(text, "2.00 K of the log are damaged"));
+	CHECK(strstr(text, "3 B at the end of the log"));
+	CHECK(strstr(text, "spans are refused: 1.00 M of the disk are free, and --min-free is 2.00 "
+			   "M\n"));
+	free(text);
+}
+
+TEST(where_nothing_is_recorded_there_are_no_zeros_of_it)
+{
+	char *text = printed("{\"state\":\"ok\",\"processes\":[{\"name\":\"capture\","
+			     "\"state\":\"off\",\"starts\":0}],\"capture\":{\"chunks\":0}}");
+
+	CHECK(strstr(text, "capture    off\n"));
+	CHECK(!strstr(text, "recorded"));
+	free(text);
+	text = printed("{\"state\":\"ok\",\"processes\":[{\"name\":\"capture\","
+		       "\"state\":\"off\",\"starts\":1}],\"capture\":{\"chunks\":2}}");
+	CHECK(strstr(text, "recorded   2 chunks"));
+	free(text);
+}
+
 TEST_MAIN()

@@ -158,7 +158,8 @@ TEST(a_missing_store_says_so_and_is_no_lag)
 {
 	static const char document[] =
 		"\"store\":{\"spans\":0,\"bytes\":0,\"behind_bytes\":0,\"error\":\"none\","
-		"\"state\":\"missing\",\"unlisted_spans\":0}";
+		"\"state\":\"missing\",\"unlisted_spans\":0,\"lost_files\":0,\"log_lost_bytes\":0,"
+		"\"log_cut_bytes\":0,\"free_bytes\":0,\"min_free_bytes\":0}";
 	struct board *b = board_make();
 	struct bytes text = {0};
 	const struct json_sink sink = {append, &text};
