@@ -214,7 +214,7 @@ class Serving:
         self.process = subprocess.Popen(
             [*self.placed, bench.fathom, self.command, "-o", self.dir, "--http", "127.0.0.1:0",
              "--otlp-http", "127.0.0.1:0", "--otlp-grpc", "127.0.0.1:0", "--zipkin",
-             "127.0.0.1:0", *options], stdout=subprocess.PIPE, text=True)
+             "127.0.0.1:0", "--jaeger", "off", *options], stdout=subprocess.PIPE, text=True)
         self.ports = {}
         while "queries" not in self.ports:
             line = self.process.stdout.readline()

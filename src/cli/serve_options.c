@@ -118,6 +118,8 @@ static int monitors_read(const struct serve_command_options *o, struct serve_tex
 	return err;
 }
 
+const char serve_jaeger_preset[] = "127.0.0.1:16686";
+
 int serve_options_read(const struct serve_command_options *o, struct serve_texts *texts,
 		       struct serve_options *out, struct error *e)
 {
@@ -132,6 +134,7 @@ int serve_options_read(const struct serve_command_options *o, struct serve_texts
 				      .otlp_grpc = o->otlp_grpc,
 				      .zipkin = o->zipkin,
 				      .jaeger = o->jaeger,
+				      .jaeger_is_preset = o->jaeger == serve_jaeger_preset,
 				      .store = {o->store_period_ns, o->store_keep.time_ns,
 						o->store_keep.bytes, o->min_free_bytes},
 				      .access = access_of(o, texts->token),

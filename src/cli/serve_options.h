@@ -40,6 +40,9 @@ int option_store_period(void *field, const char *text, struct error *e);
 
 /* Their rows in a table, of a struct that has them at an offset. */
 #define SERVE_OPTION_AT(offset, field) ((offset) + offsetof(struct serve_command_options, field))
+/* What --jaeger is if it is not given: who is given the same text has another pointer. */
+extern const char serve_jaeger_preset[];
+
 /* clang-format off */
 #define SERVE_OPTION_ROWS(offset)                                                                  \
 	{"output", 'o', "DIR",                                                                     \
@@ -57,8 +60,10 @@ int option_store_period(void *field, const char *text, struct error *e);
 	 "127.0.0.1:4317", SERVE_OPTION_AT(offset, otlp_grpc), option_text},                       \
 	{"zipkin", 0, "ADDRESS", "of Zipkin's receiver and query API, or off",                     \
 	 "127.0.0.1:9411", SERVE_OPTION_AT(offset, zipkin), option_text},                          \
-	{"jaeger", 0, "ADDRESS", "of Jaeger's query API alone, or off", "off",                     \
-	 SERVE_OPTION_AT(offset, jaeger), option_text},                                            \
+	{"jaeger", 0, "ADDRESS",                                                                   \
+	 "of Jaeger's query API alone, or off; the default is given\nup where another program "    \
+	 "has it",                                                                                 \
+	 serve_jaeger_preset, SERVE_OPTION_AT(offset, jaeger), option_text},                       \
 	{"store-period", 0, "TIME", "begin a file of spans after this time, an hour at most",      \
 	 "1h", SERVE_OPTION_AT(offset, store_period_ns), option_store_period},                     \
 	{"store-keep", 0, "LIMITS", "delete the oldest files of spans: 7d,10G", NULL,              \

@@ -70,6 +70,7 @@ struct serve_options {
 	const char *otlp_grpc; /* of the receiver of OTLP over gRPC; "off" */
 	const char *zipkin;    /* of Zipkin's receiver and query API; "off" */
 	const char *jaeger;    /* of Jaeger's query API alone; "off" */
+	bool jaeger_is_preset; /* nobody asked for it: up gives it up where it cannot be had */
 	/* Folders with the built files of these pages, at the address of the same name; or NULL. */
 	const char *ui_zipkin, *ui_jaeger;
 	struct access_options access;

@@ -42,6 +42,7 @@ struct part_process {
 };
 
 struct up {
+	struct up_options settled; /* without addresses that were given up */
 	const struct up_options *options;
 	struct place place;
 	struct part_context context;
@@ -331,8 +332,28 @@ static int run(struct up *u, struct error *e)
 
 /* ---- begin and end ---- */
 
+/*
+ * Jaeger itself may run here, and who did not ask for its address is not to be kept from starting.
+ * It is the last one to be tried, so no earlier run has it: that would have the others, too.
+ */
+static bool jaeger_give_up(struct up_options *o, const char *option, const char *busy)
+{
+	char holder[128];
+
+	if (!o->serve.jaeger_is_preset || strcmp(option, "jaeger") != 0)
+		return false;
+	if (!port_holder(busy, holder, sizeof(holder)))
+		strcpy(holder, "another program");
+	notice_tell(&o->notice,
+		    "%s has %s: Jaeger's queries are answered at the address of "
+		    "--http alone",
+		    holder, busy);
+	o->serve.jaeger = "off";
+	return true;
+}
+
 /* Waits for ports that an earlier run still holds. */
-static int ports_check(const struct up_options *o, struct error *e)
+static int ports_check(struct up_options *o, struct error *e)
 {
 	uint64_t until_ns = clock_now_ns() + PORTS_NS;
 	const char *busy = NULL, *option = NULL;
@@ -342,6 +363,8 @@ static int ports_check(const struct up_options *o, struct error *e)
 	do {
 		error_clear(e);
 		err = serve_addresses_try(&o->serve, &option, &busy, e);
+		if (err == -EADDRINUSE && jaeger_give_up(o, option, busy))
+			continue;
 		if (err == -EADDRINUSE)
 			poll(NULL, 0, LOOK_MS);
 	} while (err == -EADDRINUSE && clock_now_ns() < until_ns);
@@ -403,7 +426,7 @@ static int up_open(struct up *u, struct error *e)
 
 	err = err ? err : place_open(&u->place, o->dir, e);
 	umask(077); /* spans hold what users typed: nobody else reads the files */
-	err = err ? err : ports_check(o, e);
+	err = err ? err : ports_check(&u->settled, e);
 	err = err ? err : sockets_open(u, e);
 	err = err ? err : signals_open(u, e);
 	u->context.board = err ? NULL : board_new();
@@ -440,17 +463,21 @@ static void up_close(struct up *u)
 
 int up_run(const struct up_options *options, struct error *e)
 {
-	struct up u = {.options = options,
+	struct up u = {.settled = *options,
+		       .options = &u.settled,
 		       .place = {.dir = -1, .lock = -1},
-		       .context = {.options = options,
+		       .context = {.options = &u.settled,
 				   .dir = -1,
 				   .spans = -1,
 				   .claims = {-1, -1},
 				   .owners = {-1, -1}},
 		       .signals = -1,
 		       .status = -1};
-	int err = up_open(&u, e);
+	int err;
 
+	if (u.settled.serve.jaeger_is_preset && strcmp(u.settled.serve.http, "off") == 0)
+		u.settled.serve.jaeger = "off"; /* no queries are wanted */
+	err = up_open(&u, e);
 	err = err ? err : run(&u, e);
 	up_close(&u);
 	return err;

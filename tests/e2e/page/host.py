@@ -49,7 +49,7 @@ class Up:
         self.dir = f"{folder}/kept"
         self.process = start(
             [fathom, "up", "-o", self.dir, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
-             "--otlp-grpc", "off", "--zipkin", "off", *options], env={**os.environ, "FATHOM_PAGE": page})
+             "--otlp-grpc", "off", "--zipkin", "off", "--jaeger", "off", *options], env={**os.environ, "FATHOM_PAGE": page})
         self.port, said = 0, ""
         for line in self.process.stdout:
             said += line

@@ -8,6 +8,7 @@ address that is not of the loopback range. VENV is that of test.py.
 import http.client
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,28 @@ def check_starts(fathom, checks, folder, token):
     os.chmod(token, 0o600)
 
 
+def jaeger_address(fathom, folder):
+    """What is said of Jaeger's address, where nobody asked for one: on stdout, on stderr."""
+    process = subprocess.Popen([fathom, "serve", "-o", folder, *(word for name in (
+        "http", "otlp-http", "otlp-grpc", "zipkin") for word in (f"--{name}", "127.0.0.1:0"))],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    said = ""
+    for line in process.stdout:
+        said += line
+        if line.startswith("queries"):
+            break
+    process.terminate()
+    error = process.communicate(timeout=PATIENCE)[1]
+    return "Jaeger: http://127.0.0.1:16686/" in said, error.count("\n"), "Jaeger" in error
+
+
+def check_jaeger_address(fathom, checks, folder):
+    checks.equal("Jaeger's address is served", jaeger_address(fathom, folder), (True, 0, False))
+    with socket.create_server(("127.0.0.1", 16686)):
+        checks.equal("where another program has it, a line says so",
+                     jaeger_address(fathom, folder), (False, 1, True))
+
+
 def check(fathom, python, sample, folder):
     checks, token = Checks(), f"{folder}/token"
     with open(token, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)
@@ -121,6 +144,7 @@ def check(fathom, python, sample, folder):
     try:
         check_token(server, checks, python, sample)
         check_starts(fathom, checks, folder, token)
+        check_jaeger_address(fathom, checks, f"{folder}/jaeger")
         server.end(signal.SIGTERM)
         server = Server(fathom, f"{folder}/data", "--otlp-http", "0.0.0.0:0", "--trust",
                         "172.17.0.0/16")

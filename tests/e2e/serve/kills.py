@@ -108,7 +108,7 @@ def start_and_kill(fathom, folder, chosen):
     """A server that is killed before or while it begins."""
     process = subprocess.Popen(
         [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
-         "--otlp-grpc", "off", "--zipkin", "off", *OPTIONS], stdout=subprocess.DEVNULL,
+         "--otlp-grpc", "off", "--zipkin", "off", "--jaeger", "off", *OPTIONS], stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)
     time.sleep(chosen.uniform(0, 0.4))
     process.kill()

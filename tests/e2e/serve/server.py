@@ -32,7 +32,7 @@ class Server:
     def __init__(self, fathom, folder, *options):
         self.process = subprocess.Popen(
             [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
-             "--otlp-grpc", "127.0.0.1:0", "--zipkin", "127.0.0.1:0", *options],
+             "--otlp-grpc", "127.0.0.1:0", "--zipkin", "127.0.0.1:0", "--jaeger", "off", *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.ports, self.said = {}, ""
         for line in self.process.stdout:

@@ -45,7 +45,7 @@ class Up:
         self.error = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [FATHOM, "up", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
-             "--otlp-grpc", "off", "--zipkin", "off", *options], stdout=subprocess.PIPE, stderr=self.error, text=True,
+             "--otlp-grpc", "off", "--zipkin", "off", "--jaeger", "off", *options], stdout=subprocess.PIPE, stderr=self.error, text=True,
             user=user, env={**os.environ, **({"FATHOM_DUCKDB": library} if library else {})})
         started.append(self.process)
         self.ports = {}
