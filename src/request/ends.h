@@ -18,6 +18,10 @@ struct request_host {
 	 */
 	const char *(*container_name)(void *arg, const char *id);
 	void *container_arg;
+	/* The service as which a process sends spans, valid as long as the host. May be NULL, too.
+	 */
+	const char *(*service_name)(void *arg, u32 pid);
+	void *service_arg;
 };
 
 /* Bytes [from, to) of one direction, as one call moved them. */

@@ -137,9 +137,11 @@ static bool group_name(const struct processes *p, const struct request_process *
 
 static const char *published_name(const struct processes *p, const struct request_process *of)
 {
-	const struct partial *partial = p->hosts[of->host].p;
-	const char *name = query_resource(partial, of->pid, of->seen_ns, "service.name");
+	const struct request_host *host = &p->hosts[of->host];
+	const char *name = query_resource(host->p, of->pid, of->seen_ns, "service.name");
 
+	if ((!name || !*name) && host->service_name)
+		name = host->service_name(host->service_arg, of->pid);
 	return name && *name ? name : NULL;
 }
 

@@ -6,6 +6,19 @@
 
 #include "serve/links.h"
 
+/* Whether an exchange below a call tells whom it reaches, and so is the call here. */
+static bool exchange_tells(const struct gathered *g, uint32_t at)
+{
+	for (uint32_t c = g->first[at]; c != GATHER_NONE; c = g->next[c]) {
+		const struct received_span *child = &g->batch.data[c];
+
+		if (child->kind == RECEIVED_CLIENT && gather_is_counted(child) &&
+		    g->first[c] != GATHER_NONE)
+			return true;
+	}
+	return false;
+}
+
 /* The service that a call reaches; NULL: it is not known, or the same one. */
 static const char *callee_of(const struct gathered *g, uint32_t at, bool *is_remote)
 {
@@ -83,7 +96,8 @@ int edges_sample(const struct gathered *g, edge_samples *out)
 					   .total_ns = received_duration_ns(span),
 					   .max_ns = received_duration_ns(span)};
 
-		if (span->kind != RECEIVED_CLIENT && span->kind != RECEIVED_PRODUCER)
+		if ((span->kind != RECEIVED_CLIENT && span->kind != RECEIVED_PRODUCER) ||
+		    exchange_tells(g, i))
 			continue;
 		call.to = callee_of(g, i, &call.is_remote);
 		if (probability_read(span, &probability)) {

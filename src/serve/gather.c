@@ -32,6 +32,11 @@ const char *gather_kernel_kind(const struct received_span *span)
 	return kind && strcmp(kind, "context") != 0 ? kind : NULL;
 }
 
+bool gather_is_counted(const struct received_span *span)
+{
+	return gather_attribute(span, "fathom.counted_as") != NULL;
+}
+
 int64_t gather_thread(const struct received_span *span)
 {
 	const struct attribute *a = gather_attribute(span, "fathom.tid");
@@ -254,7 +259,8 @@ int gathered_index(struct gathered *out, const struct gather_query *query)
 	for (size_t i = 0; i < out->batch.count && !err; i++) {
 		const struct received_span *span = &out->batch.data[i];
 
-		if (!gather_kernel_kind(span) && gather_takes(query, span))
+		if (!gather_kernel_kind(span) && !gather_is_counted(span) &&
+		    gather_takes(query, span))
 			err = vec_push(&out->subjects, (uint32_t)i);
 	}
 	return err;

@@ -49,6 +49,9 @@ const struct attribute *gather_attribute(const struct received_span *span, const
 /* What a kernel span is: "wait", "syscall", ...; NULL: it is none. */
 const char *gather_kernel_kind(const struct received_span *span);
 
+/* Whether another span stands for this one in lists and sums. */
+bool gather_is_counted(const struct received_span *span);
+
 /* The thread that had a span, as far as it is told; else -1. */
 int64_t gather_thread(const struct received_span *span);
 

@@ -8,6 +8,7 @@
 #include "base/map.h"
 
 #define TIME_UNKNOWN "fathom.time.unknown_ns"
+#define LEVELS_MOST 64 /* spans above each other that are looked at */
 
 static const struct attribute *attribute_of(const struct received_span *span, const char *key)
 {
@@ -195,13 +196,31 @@ static struct received_span *child_of(struct joining *j, const struct received_s
 	return found == &several || found == span ? NULL : found;
 }
 
-/* A span without a parent gets the request within which it ran. */
+/* Whether a span has this one above it, directly or further up. */
+static bool lies_below(struct joining *j, const struct received_span *span, uint64_t above)
+{
+	struct ids ids = {.trace = span->trace};
+
+	for (int level = 0; level < LEVELS_MOST && span && span != &several; level++) {
+		if (span->parent_id == above)
+			return true;
+		ids.span_id = span->parent_id;
+		span = bytes_map_get(&j->spans, &ids, sizeof(ids));
+	}
+	return false;
+}
+
+/*
+ * A span gets the request within which it ran, if it has no parent, or one above that request: the
+ * calling application, where nothing saw what lies between.
+ */
 static void children_join(struct joining *j)
 {
 	for (size_t i = 0; i < j->batch->count; i++) {
 		struct received_span *child = child_of(j, &j->batch->data[i]);
 
-		if (child && !child->parent_id)
+		if (child &&
+		    (!child->parent_id || lies_below(j, &j->batch->data[i], child->parent_id)))
 			child->parent_id = j->batch->data[i].span_id;
 	}
 }

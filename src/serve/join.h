@@ -11,8 +11,8 @@
  * unless it says how it was joined, and the span of the context goes. What the split lacks of the
  * received span's duration is `fathom.time.unknown_ns`, unless several threads had the span at
  * once. One that no received span has the ids of, or several have, stays. New attributes are in the
- * pool. A span without a parent gets the one of its trace that names it as `fathom.child`: the
- * request within which it ran. 0 or -ENOMEM.
+ * pool. A span without a parent, or with one above the request within which it ran, gets that
+ * request: the span of its trace that names it as `fathom.child`. 0 or -ENOMEM.
  */
 int spans_join(struct received_batch *batch, struct pool *pool);
 

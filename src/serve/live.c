@@ -152,7 +152,7 @@ static void live_appended(void *arg, const struct received_batch *batch, const u
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = 0; i < batch->count && l->listeners; i++) {
 		if (fates[i] != STORE_REPEATS && fates[i] != STORE_KERNEL &&
-		    fates[i] != STORE_CONTEXT)
+		    fates[i] != STORE_CONTEXT && fates[i] != STORE_COUNTED)
 			span_tell(l, &batch->data[i]);
 	}
 	pthread_mutex_unlock(&l->lock);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "serve/answer.h"
+#include "serve/gather.h"
 #include "serve/own.h"
 #include "serve/parameters.h"
 
@@ -176,6 +177,12 @@ struct summary {
 	uint64_t begin_ns, end_ns, errors, spans;
 };
 
+/* How little a span stands for its trace: the span of an application does before its request. */
+static int root_rank(const struct received_span *span)
+{
+	return 2 * gather_is_counted(span) + (span->parent_id != 0);
+}
+
 static struct summary summary_of(const struct received_batch *batch, struct trace_id id)
 {
 	struct summary sum = {.begin_ns = UINT64_MAX};
@@ -185,7 +192,7 @@ static struct summary summary_of(const struct received_batch *batch, struct trac
 
 		if (span->trace.high != id.high || span->trace.low != id.low)
 			continue;
-		if (!sum.root || (sum.root->parent_id && !span->parent_id))
+		if (!sum.root || root_rank(span) < root_rank(sum.root))
 			sum.root = span;
 		sum.begin_ns = span->begin_ns < sum.begin_ns ? span->begin_ns : sum.begin_ns;
 		sum.end_ns = span->end_ns > sum.end_ns ? span->end_ns : sum.end_ns;

@@ -178,6 +178,10 @@ int span_append(struct store *s, const struct received_span *span, struct error 
 		return out_of_memory(e);
 	if (told.is_context)
 		return context_append(s, span, &told, e);
+	if (told.is_counted) {
+		s->fates.data[s->fates.count - 1] = STORE_COUNTED;
+		return row_append(s, span, &told, e);
+	}
 	err = operation_add(s, span, &operation, e);
 	err = err ? err : row_append(s, span, &told, e);
 	if (err || answer == KNOWN_UNSURE)

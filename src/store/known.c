@@ -141,8 +141,8 @@ int known_ask(struct known *k, const struct received_span *span, const struct to
 	}
 	if (known_find(k, id, UINT64_MAX, &was))
 		return told->version ? KNOWN_UNSURE : KNOWN_REPEAT;
-	err = told->is_context ? known_ids_add(&k->fresh, id, service)
-			       : span_note(k, span, id, service);
+	err = told->is_context || told->call_counted ? known_ids_add(&k->fresh, id, service)
+						     : span_note(k, span, id, service);
 	return err ? err : KNOWN_NEW;
 }
 

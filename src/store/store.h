@@ -88,6 +88,8 @@ uint64_t store_position(const struct store *s);
  * One whose attribute `fathom.kind` is "context" tells of a span that somebody else sends: it is
  * found with its trace, and is no operation and no parent; its split is summed up with the span
  * that was received.
+ * One with the attribute `fathom.counted_as` is no operation, and in no sum but those of calls: the
+ * span with that id tells of the same. With `fathom.call_counted_as` it is in none at all.
  */
 int store_append(struct store *s, const struct received_batch *batch, struct error *e);
 
@@ -98,6 +100,7 @@ enum store_fate {
 	STORE_REPEATS,	/* it was passed over */
 	STORE_KERNEL,	/* it is a kernel span, which no list and no sum has */
 	STORE_CONTEXT,	/* of a span, only the context was seen: it is in no list and no sum */
+	STORE_COUNTED,	/* another span stands for it: it is in no list and no sum either */
 };
 
 /* Each span of the last store_append(), in their order, as enum store_fate. */

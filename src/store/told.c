@@ -43,6 +43,8 @@ struct told told_of(const struct received_span *span)
 			continue;
 		if (a->type == VALUE_STRING && strcmp(name, "kind") == 0)
 			kind_take(&told, a->string);
+		told.is_counted |= strcmp(name, "counted_as") == 0;
+		told.call_counted |= strcmp(name, "call_counted_as") == 0;
 		if (a->type != VALUE_INTEGER)
 			continue;
 		if (strncmp(name, TIME, strlen(TIME)) == 0)

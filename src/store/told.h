@@ -11,6 +11,8 @@ struct told {
 	bool measured;	   /* there is a part of the split */
 	bool kernel;	   /* `fathom.kind` is that of a kernel span: a call, a wait and the like */
 	bool is_context;   /* `fathom.kind` is "context": of the span, only its context was seen */
+	bool is_counted;   /* `fathom.counted_as`: another span stands for it in lists and sums */
+	bool call_counted; /* `fathom.call_counted_as`: other spans tell who called it */
 	struct split time; /* `fathom.time.PART_ns`; other parts are 0 */
 };
 

@@ -198,6 +198,7 @@ static void chunks_take(struct follower *f)
 
 struct pass {
 	struct follower *f;
+	struct sent sent; /* what applications sent in the time of the window */
 	struct request_host host;
 	struct requests requests;
 	struct decider_input input;
@@ -226,12 +227,13 @@ static int decided_post(struct pass *p)
 {
 	struct follower *f = p->f;
 	const struct requests *r = &p->requests;
+	const struct request_stored stored = {&f->decider.stored, &p->sent};
 	int err = 0;
 
 	spans_begin(&f->spans, recent_last(&f->recent));
 	for (size_t i = 0; i < p->decision.traces.count && !err; i++) {
 		err = spans_add_request(&f->spans, r, &r->traces.data[p->decision.traces.data[i]],
-					&f->decider.stored);
+					&stored);
 		if (!err && f->spans.batch.count >= POST_SPANS)
 			err = slice_post(f);
 	}
@@ -291,6 +293,14 @@ static int pass_run(struct pass *p, u64 wait_ns, u64 open_ns)
 	return err;
 }
 
+/* The service as which a process sends spans, so that its requests are of the same one. */
+static const char *service_name(void *arg, u32 pid)
+{
+	const struct sent *sent = arg;
+
+	return map_get(&sent->services, pid);
+}
+
 static int window_pass(struct follower *f, u64 wait_ns, u64 open_ns)
 {
 	const struct chunk_info *last = recent_last(&f->recent);
@@ -303,7 +313,11 @@ static int window_pass(struct follower *f, u64 wait_ns, u64 open_ns)
 	if (err)
 		return err;
 	p.host.p = partial;
-	err = pass_run(&p, wait_ns, open_ns);
+	p.host.service_name = service_name;
+	p.host.service_arg = &p.sent;
+	err = sent_take(joiner_sent(f->joiner), f->recent.chunks.data[0]->info.begin_ns, &p.sent);
+	err = err ? err : pass_run(&p, wait_ns, open_ns);
+	sent_free(&p.sent);
 	partial_free(partial);
 	return err;
 }

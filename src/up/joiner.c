@@ -43,8 +43,9 @@ struct joiner {
 	struct task_names names;
 	struct claims pending, recent, taken;
 	struct claims judged; /* those of `taken` that are mapped */
-	u64 again_ns;	      /* when the next pass is due */
-	bool longs;	      /* it is the turn of claims that began long ago */
+	struct sent_ring sent;
+	u64 again_ns; /* when the next pass is due */
+	bool longs;   /* it is the turn of claims that began long ago */
 	struct join_source source;
 	struct join_chunks chunks; /* of the pass */
 };
@@ -111,6 +112,23 @@ static u32 thread_of(struct joiner *j, const struct claim *c)
 	return task_is_of(c->tid, c->tid) ? 0 : c->tid;
 }
 
+/* Tells who follows requests, with the thread if that is known. An empty span tells nothing. */
+static void claim_tell(struct joiner *j, const struct join_claim *c)
+{
+	const struct sent_span sent = {.trace = c->claim.trace,
+				       .span_id = c->claim.span_id,
+				       .parent_id = c->claim.parent_id,
+				       .begin_ns = c->nested.begin_ns,
+				       .end_ns = c->nested.end_ns,
+				       .pid = c->claim.pid,
+				       .tid = c->thread ? c->thread : c->tid,
+				       .kind = c->claim.kind,
+				       .service = c->claim.service};
+
+	if (sent.begin_ns && sent.begin_ns < sent.end_ns && sent.end_ns < RECORD_TIME_END_NS)
+		sent_add(&j->sent, &sent);
+}
+
 static void claim_take(struct joiner *j, const struct claim *claim)
 {
 	struct join_claim *c;
@@ -119,8 +137,14 @@ static void claim_take(struct joiner *j, const struct claim *claim)
 	if (claim->end_ns <= claim->begin_ns || !claim->pid)
 		return joined_count(j, JOINED_NO_THREAD);
 	c = j->pending.count < PENDING_MAX ? claim_copy(claim) : NULL;
-	if (c)
+	if (c) {
+		u64 ahead_ns = clock_read_ns(CLOCK_REALTIME) - clock_now_ns();
+
 		c->tid = thread_of(j, claim);
+		c->nested.begin_ns = claim->begin_ns - ahead_ns;
+		c->nested.end_ns = claim->end_ns - ahead_ns;
+		claim_tell(j, c);
+	}
 	if (!c || vec_push(&j->pending, c)) {
 		claim_free(c);
 		joined_count(j, JOINED_LEFT_OUT);
@@ -291,6 +315,7 @@ static void outcome_count(struct joiner *j)
 		if (c->done)
 			continue;
 		joined_count(j, c->joined);
+		claim_tell(j, c);
 		c->was_ambiguous = c->joined == JOINED_AMBIGUOUS;
 	}
 }
@@ -418,6 +443,7 @@ int joiner_start(struct part_context *c, struct chooser *chooser, const char *so
 		.sender = {.path = socket, .fd = -1},
 		.is_over = post_is_over,
 		.arg = j};
+	pthread_mutex_init(&j->sent.lock, NULL);
 	err = join_source_init(&j->source);
 	err = err ? err : thread_start(&j->thread, joiner_run, j);
 	j->has_thread = !err;
@@ -444,6 +470,7 @@ void joiner_stop(struct joiner *j)
 	task_names_free(&j->names);
 	post_end(&j->post);
 	join_source_end(&j->source);
+	sent_ring_free(&j->sent);
 	free(j);
 }
 
@@ -460,4 +487,9 @@ int joiner_state(struct joiner *j, u64 from_ns, struct recording_checkpoint *out
 void joiner_context(struct joiner *j, const struct context *ctx)
 {
 	join_source_context(&j->source, ctx);
+}
+
+struct sent_ring *joiner_sent(struct joiner *j)
+{
+	return &j->sent;
 }

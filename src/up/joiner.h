@@ -24,6 +24,7 @@
 #include "map/handover/handover.h"
 #include "up/chooser.h"
 #include "up/part.h"
+#include "up/sent.h"
 
 struct joiner;
 
@@ -46,6 +47,9 @@ int joiner_chunk(struct joiner *j, const struct chunk_info *info, struct handove
  * recording_checkpoint_free().
  */
 int joiner_state(struct joiner *j, u64 from_ns, struct recording_checkpoint *out, u64 *first);
+
+/* The spans of this host's programs that it knows. */
+struct sent_ring *joiner_sent(struct joiner *j);
 
 /* A context was seen published: the received span of its ids needs no claim. */
 void joiner_context(struct joiner *j, const struct context *ctx);

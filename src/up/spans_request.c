@@ -9,15 +9,24 @@
 #include "map/fact/query.h"
 #include "request/nodes.h"
 #include "up/spans_internal.h"
+#include "up/stand_ins.h"
 
-#define ATTRIBUTES_MOST (24 + SPLIT_PARTS_COUNT)
+#define ATTRIBUTES_MOST (26 + SPLIT_PARTS_COUNT)
 #define PPM 1e6
+
+/* Where a span of the trace stands. */
+struct place {
+	struct trace_id trace;
+	u64 parent_id;
+};
 
 struct adding {
 	struct spans *s;
 	const struct requests *r;
 	struct trace_id trace;
-	struct map children; /* id of a span -> that of the first app right below it */
+	struct stand_ins stand_ins;
+	struct map numbers; /* node + 1 -> number in `places` + 1 */
+	VEC(struct place) places;
 };
 
 static const struct exchange *exchange_at(const struct adding *a, const struct request_span *of)
@@ -32,39 +41,96 @@ static const struct exchange_end *end_of(const struct adding *a, const struct re
 	return of->kind == REQUEST_SERVER ? &x->server : &x->caller;
 }
 
-/* ---- ids ---- */
+/* ---- traces ---- */
 
-static struct trace_id trace_of_bytes(const u8 id[16])
+static const struct stand_in *stand_in_of(const struct adding *a, const struct request_span *of)
 {
-	return (struct trace_id){span_number(id), span_number(id + 8)};
+	const struct stand_in_pair *pair = stand_ins_of(&a->stand_ins, of->of);
+
+	return of->kind == REQUEST_SERVER ? &pair->server : &pair->client;
 }
 
 /* The trace of the first span of an application; without any, that of the request. */
-static struct trace_id trace_choose(const struct requests *r, const struct request_trace *t)
+static struct trace_id trace_choose(const struct adding *a, const struct request_trace *t)
 {
 	for (size_t i = t->first; i < t->end; i++) {
-		const struct request_span *s = &r->spans.data[i];
+		const struct request_span *s = &a->r->spans.data[i];
 
 		if (s->kind == REQUEST_APP)
-			return trace_of_bytes(request_app_node(&r->apps, s->of)->trace);
+			return trace_of_bytes(request_app_node(&a->r->apps, s->of)->trace);
+		if (stand_in_of(a, s)->span_id)
+			return stand_in_of(a, s)->trace;
 	}
 	return trace_of_bytes(t->id);
 }
 
-/* 0 or -ENOMEM. */
-static int children_find(struct adding *a, const struct request_trace *t)
+static bool is_same(struct trace_id a, struct trace_id b)
 {
-	int err = 0;
+	return a.high == b.high && a.low == b.low;
+}
 
-	for (size_t i = t->first; i < t->end && !err; i++) {
-		const struct request_span *s = &a->r->spans.data[i];
-		u64 parent = s->kind == REQUEST_APP ? request_span_parent(a->r, s) : 0;
+static const struct place *place_of(const struct adding *a, u32 node)
+{
+	uintptr_t number = (uintptr_t)map_get(&a->numbers, node + 1);
 
-		if (parent && !map_get(&a->children, parent))
-			err = map_put(&a->children, parent,
-				      (void *)(uintptr_t)request_span_id(a->r, s));
+	return number ? &a->places.data[number - 1] : NULL;
+}
+
+/* Below the span by which requests found it, or below that one's application, if it ran then. */
+static struct place place_below(const struct adding *a, u32 above, u64 begin_ns)
+{
+	const struct request_span by = node_span(a->r, above);
+	const struct place *place = place_of(a, above);
+	struct place to = {a->trace, request_span_id(a->r, &by)};
+	const struct stand_in *app;
+
+	if (by.kind == REQUEST_APP) {
+		to.trace = trace_of_bytes(request_app_node(&a->r->apps, by.of)->trace);
+		return to;
 	}
-	return err;
+	if (place)
+		to.trace = place->trace;
+	app = place && by.kind == REQUEST_SERVER ? stand_in_of(a, &by) : NULL;
+	if (app && app->span_id && is_same(app->trace, to.trace) && app->begin_ns <= begin_ns &&
+	    begin_ns <= app->end_ns)
+		to.parent_id = app->span_id;
+	return to;
+}
+
+/* Where a root stands: its application may name a parent, which ran elsewhere. */
+static struct place place_root(const struct adding *a, const struct stand_in *server)
+{
+	if (!server->span_id)
+		return (struct place){a->trace, 0};
+	return (struct place){server->trace, server->parent_id};
+}
+
+static struct place place_find(const struct adding *a, const struct request_span *of)
+{
+	const struct stand_in_pair *pair = stand_ins_of(&a->stand_ins, of->of);
+	bool server = of->kind == REQUEST_SERVER;
+	u32 above = a->r->node_parents[node_of_exchange(of->of, server)];
+	struct place place;
+
+	if (!server && pair->client.span_id)
+		return (struct place){pair->client.trace, pair->client.span_id};
+	if (above == NO_NODE)
+		return place_root(a, &pair->server);
+	place = place_below(a, above, request_bounds_of(a->r, of).begin_ns);
+	/* its own trace, if that tells more than that it is a trace */
+	if (server && pair->server.parent_id && !is_same(pair->server.trace, place.trace))
+		return place_root(a, &pair->server);
+	return place;
+}
+
+static int place_add(struct adding *a, const struct request_span *of)
+{
+	u32 node = node_of_exchange(of->of, of->kind == REQUEST_SERVER);
+	const struct place place = place_find(a, of);
+
+	if (vec_push(&a->places, place))
+		return -ENOMEM;
+	return map_put(&a->numbers, node + 1, (void *)(uintptr_t)a->places.count);
 }
 
 /* ---- the program ---- */
@@ -201,6 +267,8 @@ static void edge_add(const struct adding *a, struct list *list, const struct req
 
 	if (server && exchange_at(a, of)->caller.process) {
 		joined_add(a, list, exchange_at(a, of));
+	} else if (!server && stand_in_of(a, of)->is_sure) {
+		evidence_add(list, EDGE_GIVEN, 1);
 	} else if (r->node_parents[node_of_exchange(of->of, server)] == NO_NODE) {
 		return;
 	} else if (r->parents[of->of] == EDGE_ROOT) { /* the span of an application called */
@@ -211,15 +279,39 @@ static void edge_add(const struct adding *a, struct list *list, const struct req
 	}
 }
 
-static void child_add(struct adding *a, struct list *list, u64 id)
+static void id_add(struct adding *a, struct list *list, const char *key, u64 id)
 {
-	u64 child = (uintptr_t)map_get(&a->children, id);
 	char text[17];
 
-	if (!child)
-		return;
-	snprintf(text, sizeof(text), "%016" PRIx64, child);
-	text_add(a->s, list, "fathom.child", text);
+	snprintf(text, sizeof(text), "%016" PRIx64, id);
+	text_add(a->s, list, key, text);
+}
+
+/* The span of the application below the server's. */
+static u64 child_of(const struct adding *a, u32 exchange, struct trace_id trace)
+{
+	const struct stand_in *in = &stand_ins_of(&a->stand_ins, exchange)->server;
+	uintptr_t app = (uintptr_t)map_get(&a->stand_ins.children, exchange + 1);
+
+	if (in->span_id)
+		return is_same(in->trace, trace) ? in->span_id : 0;
+	return app ? request_app_node(&a->r->apps, (u32)app - 1)->id : 0;
+}
+
+/* Which spans of applications tell of the same. */
+static void stand_ins_add(struct adding *a, struct list *list, const struct request_span *of,
+			  struct trace_id trace)
+{
+	const struct stand_in_pair *pair = stand_ins_of(&a->stand_ins, of->of);
+	const struct stand_in *in = stand_in_of(a, of);
+	u64 child = of->kind == REQUEST_SERVER ? child_of(a, of->of, trace) : 0;
+
+	if (child)
+		id_add(a, list, "fathom.child", child);
+	if (in->counts)
+		id_add(a, list, "fathom.counted_as", in->span_id);
+	if (of->kind == REQUEST_SERVER && pair->call_is_told)
+		id_add(a, list, "fathom.call_counted_as", pair->client.span_id);
 }
 
 static int attributes_make(struct adding *a, const struct request_span *of,
@@ -238,7 +330,7 @@ static int attributes_make(struct adding *a, const struct request_span *of,
 	ranges_add(&list, exchange_at(a, of));
 	edge_add(a, &list, of);
 	unread_add(a, &list, of);
-	child_add(a, &list, to->span_id);
+	stand_ins_add(a, &list, of, to->trace);
 	if (threads > 1)
 		list_number(&list, "fathom.threads", threads);
 	if (bounds->begin_soft)
@@ -255,9 +347,11 @@ static int attributes_make(struct adding *a, const struct request_span *of,
 static int span_add(struct adding *a, const struct request_span *of)
 {
 	const struct request_bounds bounds = request_bounds_of(a->r, of);
-	struct received_span to = {.trace = a->trace,
+	const struct place *place = place_of(a,
+					     node_of_exchange(of->of, of->kind == REQUEST_SERVER));
+	struct received_span to = {.trace = place->trace,
 				   .span_id = request_span_id(a->r, of),
-				   .parent_id = request_span_parent(a->r, of),
+				   .parent_id = place->parent_id,
 				   .begin_ns = unix_of(a->s, bounds.begin_ns),
 				   .end_ns = unix_of(a->s, bounds.end_ns),
 				   .name = text_keep(a->s, request_operation(a->r, of->of)->name),
@@ -279,18 +373,34 @@ static int span_add(struct adding *a, const struct request_span *of)
 	return err ? err : vec_push(&a->s->batch, to);
 }
 
-int spans_add_request(struct spans *s, const struct requests *r, const struct request_trace *t,
-		      const struct map *stored)
+static int trace_add(struct adding *a, const struct request_trace *t, const struct map *stored)
 {
-	struct adding a = {.s = s, .r = r, .trace = trace_choose(r, t)};
-	int err = children_find(&a, t);
+	int err = 0;
 
 	for (size_t i = t->first; i < t->end && !err; i++) {
-		const struct request_span *of = &r->spans.data[i];
+		const struct request_span *of = &a->r->spans.data[i];
 
-		if (of->kind != REQUEST_APP && !map_get(stored, request_span_id(r, of)))
-			err = span_add(&a, of);
+		if (of->kind == REQUEST_APP)
+			continue;
+		err = place_add(a, of); /* after the one above it */
+		if (!err && !map_get(stored, request_span_id(a->r, of)))
+			err = span_add(a, of);
 	}
-	map_free(&a.children);
+	return err;
+}
+
+int spans_add_request(struct spans *s, const struct requests *r, const struct request_trace *t,
+		      const struct request_stored *stored)
+{
+	struct adding a = {.s = s, .r = r, .stand_ins = {.r = r, .sent = stored->sent}};
+	int err = stand_ins_find(&a.stand_ins, t);
+
+	if (!err) {
+		a.trace = trace_choose(&a, t);
+		err = trace_add(&a, t, stored->spans);
+	}
+	stand_ins_free(&a.stand_ins);
+	map_free(&a.numbers);
+	vec_free(&a.places);
 	return err;
 }

@@ -8,8 +8,14 @@
  *   answer.unread_ns, fathom.version,
  *   fathom.time.PART_ns, fathom.threads, fathom.begin, fathom.end, thread.id
  *
- * and fathom.child: the id of a span of the application that is below it. That one is stored
- * without a parent, and answers show it there (serve/join.h).
+ * and
+ *
+ *   fathom.child            the id of a span of the application that is below it: answers show it
+ *                           there (serve/join.h)
+ *   fathom.counted_as       the id of a span of the application that tells of the same: lists and
+ *                           sums have that one alone
+ *   fathom.call_counted_as  the id of the span of the calling application, if the called one names
+ *                           it as its parent: the call is counted with these
  *
  * Where spans of applications take part in a request, the first one of them gives it its trace id.
  * They are not added: they are in the store by themselves.
@@ -19,13 +25,20 @@
 
 #include "base/map.h"
 #include "request/requests.h"
+#include "up/sent.h"
 #include "up/spans.h"
 
+/* What the store has, or gets, by others. */
+struct request_stored {
+	const struct map *spans; /* ids of spans that were added before, as a set */
+	struct sent *sent;	 /* what applications sent; NULL: nothing */
+};
+
 /*
- * Adds the spans of a trace, without those whose ids are in `stored`. One call that got no answer
+ * Adds the spans of a trace, without those that were added before. One call that got no answer
  * is an error. 0 or -ENOMEM.
  */
 int spans_add_request(struct spans *s, const struct requests *r, const struct request_trace *t,
-		      const struct map *stored);
+		      const struct request_stored *stored);
 
 #endif

@@ -506,6 +506,41 @@ def only_capture_has_privileges():
         equal(told["NoNewPrivs"].strip(), "1", f"no_new_privs of {name}")
 
 
+told_ports = []
+
+
+@tests.add
+def services_with_spans_of_their_own_are_asked():
+    """As plain services are: what becomes of it is looked at later."""
+    front, back = free_ports(2)
+    for arguments in (("toldback", back), ("toldfront", front, back)):
+        started.append(subprocess.Popen([sys.executable, os.path.join(HERE, "sending.py"),
+                                         str(up.ports["OTLP over HTTP"]), *map(str, arguments)]))
+    shop.process.stdin.write("serve\n")
+    told_ports[:] = [front, back, int(shop.process.stdout.readline())]
+
+    def connected(port, size):
+        found = []
+
+        def connects():
+            try:
+                found[:] = [socket.create_connection(("127.0.0.1", port), 5)]
+            except OSError:
+                return False
+            return True
+
+        until(connects, f"port {port} is listened at")
+        with found[0]:
+            for _ in range(PLAIN_REQUESTS):
+                found[0].sendall(b"0" * size)
+                equal(len(found[0].recv(size)), size, "answer")
+
+    connected(back, 0)
+    connected(front, 48)
+    connected(told_ports[2], 1)
+    received.append(3 * PLAIN_REQUESTS)
+
+
 def requests_at(port):
     """Traces that have the server's span of a request at this port."""
     found = up.get(f"/api/v1/search?attribute=network.local.port={port}&limit=500")[1]["traces"]
@@ -539,6 +574,62 @@ def requests_of_plain_services_are_traces():
     check(told["followed"] and told["stored"] >= PLAIN_REQUESTS and not told["chunks_left_out"],
           f"{told}")
     until(lambda: up.status()["requests"]["learned"] > 0, "what they do is learned", 30)
+
+
+def operations_of(service):
+    """The count of each operation, by kind and name."""
+    found = up.get(f"/api/v1/operations?service={service}")[1]["operations"]
+    return {(row["kind"], row["operation"]): row["count"] for row in found}
+
+
+def chain_of(trace, last):
+    """Kinds and names of the span with this name, and of those above it, from the root on."""
+    spans = up.spans(trace, "?kernel=0")
+    by_id = {span["span_id"]: span for span in spans}
+    span = next((span for span in spans if span["name"] == last), None)
+    chain = []
+    while span:
+        chain.insert(0, (span["kind"], span["name"]))
+        span = by_id.get(span.get("parent_id"))
+    return chain
+
+
+def is_counted_once(port, chain, counts):
+    """The requests at a port are stored as `chain`, and the services count the operations of `counts`."""
+    until(lambda: len(requests_at(port)) >= PLAIN_REQUESTS, "the requests are stored", 60)
+    traces = requests_at(port)
+    chains = [chain_of(trace, chain[-1][1]) for trace in traces]
+    check(chains.count(chain) >= 0.9 * PLAIN_REQUESTS, f"{chain} in {chains[:3]}")
+    for service, operations in counts.items():
+        found = operations_of(service)
+        check(all(found.get(key) == PLAIN_REQUESTS for key in operations), f"{operations} in {found}")
+        check(sum(count for (kind, _), count in found.items() if kind != "internal") <=
+              1.1 * PLAIN_REQUESTS * len(operations), f"nothing twice: {found}")
+
+
+@tests.add
+def requests_that_an_application_tells_are_counted_once():
+    """By the spans that it sends, which are in one trace with what fathom found."""
+    front, back, _ = told_ports
+    chain = [("client", f"toldfront:{front}"), ("server", f"toldfront:{front}"), ("server", "serve toldfront"),
+             ("client", "ask"), ("client", f"toldback:{back}"), ("server", f"toldback:{back}"),
+             ("server", "serve toldback")]
+    is_counted_once(front, chain, {"toldfront": [("server", "serve toldfront"), ("client", "ask")],
+                                   "toldback": [("server", "serve toldback")]})
+    edges = {(edge["from"], edge["to"]): edge["count"] for edge in up.get("/api/v1/edges")[1]["edges"]}
+    callers = [count for (_, to), count in edges.items() if to == "toldfront"]
+    equal((callers, edges.get(("toldfront", "toldback"))), ([PLAIN_REQUESTS], PLAIN_REQUESTS),
+          f"calls in {edges}")
+
+
+@tests.add
+def requests_that_libfathom_tells_are_counted_once():
+    port = told_ports[2]
+    chain = [("client", f"teashop:{port}"), ("server", f"teashop:{port}"), ("internal", "answer")]
+    is_counted_once(port, chain, {})
+    found = operations_of("teashop")
+    equal((found.get(("internal", "answer")), found.get(("server", f"teashop:{port}"))),
+          (PLAIN_REQUESTS, None), f"in {found}")
 
 
 @tests.add

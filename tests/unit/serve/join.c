@@ -93,6 +93,30 @@ TEST(a_span_without_a_parent_gets_its_request)
 	pool_free(&pool);
 }
 
+/* The calling application names itself as the parent: the request lies between the two. */
+TEST(a_span_gets_its_request_that_lies_below_its_parent)
+{
+	static const struct attribute to_8[] = {
+		{.key = "fathom.child", .type = VALUE_STRING, .string = "0000000000000008"}};
+	static const struct attribute to_4[] = {
+		{.key = "fathom.child", .type = VALUE_STRING, .string = "0000000000000004"}};
+	struct received_span spans[] = {span_make(3, given, 1), span_make(6, given, 1),
+					span_make(7, to_8, 1),	span_make(8, given, 1),
+					span_make(5, to_4, 1),	span_make(4, given, 1)};
+	struct received_batch batch = {spans, 6, 6};
+	struct pool pool = {0};
+
+	spans[1].parent_id = 3;
+	spans[2].parent_id = 6;
+	spans[3].parent_id = 3;
+	spans[4].parent_id = 5; /* a circle ends */
+	spans[5].parent_id = 99;
+	CHECK_EQ(spans_join(&batch, &pool), 0);
+	CHECK_EQ(batch.data[3].parent_id, 7);
+	CHECK_EQ(batch.data[5].parent_id, 99);
+	pool_free(&pool);
+}
+
 TEST(a_context_alone_or_of_two_spans_stays)
 {
 	struct received_span spans[] = {span_make(7, seen, 4), span_make(8, seen, 4),

@@ -223,6 +223,61 @@ TEST(the_halves_of_a_shared_span_are_a_call)
 	drop(s);
 }
 
+/* A span for which another one stands: it is found with its trace, and is no operation. */
+static void counted_append(struct store *s, uint64_t trace, size_t attributes_count)
+{
+	static const struct attribute attributes[] = {
+		{.key = "fathom.counted_as", .type = VALUE_STRING, .string = "0000000000000001"},
+		{.key = "fathom.call_counted_as",
+		 .type = VALUE_STRING,
+		 .string = "0000000000000001"}};
+	static const struct received_resource called = {.service = "called"};
+	struct received_span span = make(trace, 2, "called:80");
+
+	span.parent_id = 1;
+	span.kind = RECEIVED_SERVER;
+	span.resource = &called;
+	span.attributes = (struct received_list){attributes, attributes_count, 0};
+	append(s, &span, 1);
+	CHECK_EQ(store_fates(s)[0], STORE_COUNTED);
+}
+
+static size_t calls_of(struct store *s)
+{
+	struct store_sums edges = {0};
+	size_t calls = 0;
+
+	CHECK_EQ(store_edges(s, &(struct store_range){0}, &pool, &edges, NULL), 0);
+	for (size_t i = 0; i < edges.count; i++)
+		calls += edges.data[i].count;
+	store_sums_free(&edges);
+	return calls;
+}
+
+TEST(a_span_for_which_another_stands_is_counted_as_a_call_alone)
+{
+	struct store *s = open_empty();
+	struct received_span span = make(1, 1, "a");
+	struct store_operations list = {0};
+
+	append(s, &span, 1);
+	counted_append(s, 1, 1);
+	commit(s, 1);
+	sums_are(s, 1, 10, 10);
+	CHECK_EQ(store_list(s, NULL, &pool, &list, NULL), 0);
+	CHECK_EQ(list.count, 1);
+	CHECK_EQ(counts(s).spans, 2);
+	CHECK_EQ(calls_of(s), 1);
+	vec_free(&list);
+	drop(s);
+	s = open_empty();
+	append(s, &span, 1);
+	counted_append(s, 1, 2);
+	commit(s, 1);
+	CHECK_EQ(calls_of(s), 0);
+	drop(s);
+}
+
 /* Of span 1 of shop, a span that was received, only the context was seen, too. */
 static struct received_span context_of(uint64_t trace, int64_t version,
 				       struct attribute attributes[3])

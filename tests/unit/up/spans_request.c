@@ -14,11 +14,12 @@ struct made {
 	struct requests r;
 	struct spans s;
 	struct map stored;
+	struct request_stored others;
 };
 
 static void made_of(struct made *m)
 {
-	*m = (struct made){0};
+	*m = (struct made){.others = {.spans = &m->stored}};
 	chain_begin(&m->c);
 	chain_ask(&m->c, 2);
 	m->p = talk_map(&m->c.t, 0, m->c.t.records.count);
@@ -67,7 +68,7 @@ TEST(an_exchange_is_two_spans)
 	struct made m;
 
 	made_of(&m);
-	CHECK_EQ(spans_add_request(&m.s, &m.r, &m.r.traces.data[0], &m.stored), 0);
+	CHECK_EQ(spans_add_request(&m.s, &m.r, &m.r.traces.data[0], &m.others), 0);
 	CHECK_EQ(m.s.batch.count, 6);
 	spans = m.s.batch.data;
 	for (size_t i = 0; i < 6; i++) {
@@ -98,7 +99,7 @@ TEST(attributes_are_those_of_requests)
 	struct made m;
 
 	made_of(&m);
-	CHECK_EQ(spans_add_request(&m.s, &m.r, &m.r.traces.data[0], &m.stored), 0);
+	CHECK_EQ(spans_add_request(&m.s, &m.r, &m.r.traces.data[0], &m.others), 0);
 	spans = m.s.batch.data;
 	CHECK_STR(text(&spans[0], "network.transport"), "tcp");
 	CHECK_STR(text(&spans[0], "network.peer.address"), "127.0.0.1");
@@ -126,7 +127,7 @@ TEST(a_span_that_is_stored_is_left_out)
 
 	made_of(&m);
 	CHECK_EQ(map_put(&m.stored, request_span_id(&m.r, &m.r.spans.data[2]), PRESENT), 0);
-	CHECK_EQ(spans_add_request(&m.s, &m.r, &m.r.traces.data[0], &m.stored), 0);
+	CHECK_EQ(spans_add_request(&m.s, &m.r, &m.r.traces.data[0], &m.others), 0);
 	CHECK_EQ(m.s.batch.count, 5);
 	made_free(&m);
 }
