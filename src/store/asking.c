@@ -14,8 +14,25 @@ static bool file_may_have(const struct store_file *f, const struct store_ids *id
 	return false;
 }
 
+int asking_choose(const struct asking *a, const struct store_file *f, const struct store_ids *ids,
+		  struct store_ids *out)
+{
+	int err = 0;
+
+	out->count = 0;
+	pthread_mutex_lock(&a->store->files_lock);
+	for (size_t i = 0; i < ids->count && !err; i++) {
+		if (trace_filter_may_have(&f->filter, ids->data[i]))
+			err = vec_push(out, ids->data[i]);
+	}
+	pthread_mutex_unlock(&a->store->files_lock);
+	return err;
+}
+
 static bool is_asked(const struct store_file *f, const struct asked *asked)
 {
+	if (asked->with_kernel && !__atomic_load_n(&f->kernel, __ATOMIC_RELAXED))
+		return false;
 	if (asked->ids && !file_may_have(f, asked->ids))
 		return false;
 	if (!asked->from_ns && !asked->to_ns)

@@ -24,6 +24,7 @@ struct finding {
 	struct pool *pool;
 	const struct asking *asking;
 	struct received_batch *out;
+	struct store_ids ids;	     /* of traces of which the file may have spans */
 	struct bytes_map resources;  /* struct shared by number and service */
 	struct map scopes;	     /* struct shared by number */
 	VEC(struct shared *) shared; /* all of these */
@@ -224,8 +225,7 @@ static int texts_find(struct finding *f, const struct asking *a, struct error *e
 	return err;
 }
 
-static int spans_find(struct finding *f, const struct asking *a, const struct store_ids *ids,
-		      struct error *e)
+static int spans_find(struct finding *f, const struct asking *a, struct error *e)
 {
 	const struct row_taker taker = {span_take, f,
 					COLUMN_FIRST_PART + (f->typed.typed ? TYPED_PLACES : 0)};
@@ -238,7 +238,7 @@ static int spans_find(struct finding *f, const struct asking *a, const struct st
 	statement_add(&s, " FROM ");
 	statement_add(&s, table_of(f));
 	statement_add(&s, " WHERE trace IN (");
-	ids_add(&s, ids);
+	ids_add(&s, &f->ids);
 	if (f->kernel)
 		statement_add(&s,
 			      " ORDER BY duration_ns DESC, begin_ns LIMIT " TEXT(STORE_KERNEL_MAX));
@@ -260,6 +260,7 @@ static void finding_end(struct finding *f)
 {
 	shared_forget(f);
 	vec_free(&f->shared);
+	vec_free(&f->ids);
 	bytes_map_free(&f->seen);
 	bytes_free(&f->key);
 }
@@ -283,14 +284,17 @@ static int span_compare(const void *a, const void *b)
 static int file_find(struct finding *f, const struct asking *a, const struct store_file *file,
 		     const struct store_ids *ids, struct error *e)
 {
-	int err = store_file_use(file, &a->store->db, a->connection, e);
+	int err = asking_choose(a, file, ids, &f->ids);
 
+	if (err || !f->ids.count)
+		return err ? error_set(e, err, "cannot ask the store") : 0;
+	err = store_file_use(file, &a->store->db, a->connection, e);
 	shared_forget(f);
 	f->typed = (struct typed_reading){.pool = f->pool};
 	if (!f->kernel && file->version >= FILE_VERSION_TYPED)
 		f->typed.typed = &file->typed;
 	/* a span is stored together with its texts, or after them */
-	err = err ? err : spans_find(f, a, ids, e);
+	err = err ? err : spans_find(f, a, e);
 	return err ? err : texts_find(f, a, e);
 }
 
@@ -298,7 +302,7 @@ static int find(struct store *s, struct finding *finding, const struct store_ids
 		struct error *e)
 {
 	struct received_batch *out = finding->out;
-	const struct asked asked = {.ids = ids};
+	const struct asked asked = {.ids = ids, .with_kernel = finding->kernel};
 	size_t before = out->count;
 	struct asking asking;
 	int err;

@@ -86,12 +86,17 @@ struct asking {
 /* Which files a query asks: those with spans of the traces, if there are some, and in the range. */
 struct asked {
 	const struct store_ids *ids;
+	bool with_kernel;		    /* only files that have kernel spans */
 	uint64_t from_ns, to_ns, around_ns; /* as in store_file_is_in() */
 };
 
 /* Asks all files. */
 int asking_begin(struct asking *a, struct store *s, struct error *e);
 int asking_begin_for(struct asking *a, struct store *s, const struct asked *asked, struct error *e);
+
+/* The traces of which a file that is asked may have spans. 0 or -ENOMEM. */
+int asking_choose(const struct asking *a, const struct store_file *f, const struct store_ids *ids,
+		  struct store_ids *out);
 
 /* Returns `err`, or -ETIMEDOUT with a cause if the query failed since its time was over. */
 int asking_end(struct asking *a, int err, struct error *e);

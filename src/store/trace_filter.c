@@ -9,7 +9,7 @@
 
 #define HASHES 4
 #define BITS_LEAST 10
-#define BITS_PER_TRACE 8
+#define BITS_PER_TRACE 16
 
 static size_t words_of(unsigned int bits)
 {

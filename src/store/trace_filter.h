@@ -3,8 +3,8 @@
  * Which traces a file may have: a Bloom filter with four bits for each trace.
  *
  * It begins with 2^24 bits, and is folded to as few as its traces need when the file ends: at least
- * eight bits a trace, with which one of 40 traces is a false alarm. One thread adds; any thread
- * asks.
+ * sixteen bits a trace, with which one of 400 traces is a false alarm: a query opens few files of a
+ * week for nothing. One thread adds; any thread asks.
  */
 #ifndef STORE_TRACE_FILTER_H
 #define STORE_TRACE_FILTER_H

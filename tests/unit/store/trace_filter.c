@@ -21,15 +21,15 @@ TEST(a_folded_filter_has_all_traces_and_few_others)
 	for (uint64_t i = 0; i < count; i++)
 		trace_filter_add(&f, id(i));
 	trace_filter_fold(&f);
-	CHECK_EQ(f.bits, 19); /* 10 bits a trace */
+	CHECK_EQ(f.bits, 20); /* 20 bits a trace */
 	trace_filter_put(&words, &f);
-	CHECK_EQ(words.count, (1u << 19) / 8);
+	CHECK_EQ(words.count, (1u << 20) / 8);
 	CHECK_EQ(trace_filter_get(&back, words.data, words.count), 0);
 	for (uint64_t i = 0; i < count; i++) {
 		CHECK(trace_filter_may_have(&back, id(i)));
 		wrong += trace_filter_may_have(&back, id(count + i));
 	}
-	CHECK(wrong < count / 40);
+	CHECK(wrong < count / 400);
 	CHECK_EQ(trace_filter_get(&back, words.data, words.count - 1), -EINVAL);
 	bytes_free(&words);
 	trace_filter_free(&f);
