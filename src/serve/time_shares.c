@@ -104,17 +104,38 @@ static uint64_t common_ns(const struct child_share *child, uint64_t begin_ns, ui
 	return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
+/* Children after the last one whose time ends behind that. */
+static size_t child_end(const struct time_shares *s, uint64_t behind_ns)
+{
+	size_t low = 0, high = s->children.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->children.data[middle].end_ns > behind_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* How much of the time before an instant children have that ran apart. */
+static uint64_t theirs_before(const struct time_shares *s, uint64_t before_ns)
+{
+	size_t i = child_find(s, before_ns);
+	const struct child_share *child = &s->children.data[i];
+
+	if (i == s->children.count)
+		return 0;
+	return child->apart_before_ns +
+	       (child->is_apart ? least(child->end_ns, before_ns) - child->begin_ns : 0);
+}
+
 /* How much of a time children have that ran apart. */
 static uint64_t theirs_ns(const struct time_shares *s, uint64_t begin_ns, uint64_t end_ns)
 {
-	uint64_t ns = 0;
-
-	for (size_t i = child_find(s, end_ns);
-	     i < s->children.count && s->children.data[i].end_ns > begin_ns; i++) {
-		if (s->children.data[i].is_apart)
-			ns += common_ns(&s->children.data[i], begin_ns, end_ns);
-	}
-	return ns;
+	return end_ns > begin_ns ? theirs_before(s, end_ns) - theirs_before(s, begin_ns) : 0;
 }
 
 /* ---- where they ran ---- */
@@ -197,22 +218,66 @@ static bool ran_apart(const struct received_span *parent, const struct received_
 	return one >= 0 && other >= 0 && !has_time_of(parent, span);
 }
 
-static void places_find(const struct gathered *g, uint32_t at, const wait_list *waits,
-			struct time_shares *s)
+/*
+ * How much of the time of each child the parent waited. Of the children that a wait touches, all
+ * but the first and the last one lie in it as a whole: `within` counts these by differences.
+ */
+static void waited_find(const wait_list *waits, int64_t *within, struct time_shares *s)
 {
+	struct child_share *children = s->children.data;
+	int64_t waits_around = 0;
+
 	for (size_t w = 0; w < waits->count; w++) {
 		const struct wait *wait = &waits->data[w];
+		size_t first = child_find(s, wait->end_ns), end = child_end(s, wait->begin_ns);
 
-		for (size_t i = child_find(s, wait->end_ns);
-		     i < s->children.count && s->children.data[i].end_ns > wait->begin_ns; i++)
-			s->children.data[i].waited_ns += common_ns(&s->children.data[i],
-								   wait->begin_ns, wait->end_ns);
+		if (first >= end)
+			continue;
+		children[first].waited_ns += common_ns(&children[first], wait->begin_ns,
+						       wait->end_ns);
+		if (end - first < 2)
+			continue;
+		children[end - 1].waited_ns += common_ns(&children[end - 1], wait->begin_ns,
+							 wait->end_ns);
+		within[first + 1]++;
+		within[end - 1]--;
 	}
+	for (size_t i = 0; i < s->children.count; i++) {
+		waits_around += within[i];
+		children[i].waited_ns += (uint64_t)waits_around * children[i].share_ns;
+	}
+}
+
+/* The sums for theirs_before(). */
+static void apart_sum(struct time_shares *s)
+{
+	uint64_t before_ns = 0;
+
+	for (size_t i = s->children.count; i--;) {
+		struct child_share *child = &s->children.data[i];
+
+		child->apart_before_ns = before_ns;
+		if (child->is_apart)
+			before_ns += child->end_ns - child->begin_ns;
+	}
+}
+
+static int places_find(const struct gathered *g, uint32_t at, const wait_list *waits,
+		       struct time_shares *s)
+{
+	int64_t *within = calloc(s->children.count + 1, sizeof(*within));
+
+	if (!within)
+		return -ENOMEM;
+	waited_find(waits, within, s);
+	free(within);
 	for (size_t i = 0; i < s->children.count; i++) {
 		struct child_share *child = &s->children.data[i];
 
 		child->is_apart = ran_apart(&g->batch.data[at], &g->batch.data[child->at], child);
 	}
+	apart_sum(s);
+	return 0;
 }
 
 /* ---- the parts ---- */
@@ -335,10 +400,9 @@ int time_shares_calculate(const struct gathered *g, uint32_t at, struct time_sha
 	children_cut(span, out);
 	if (!err && out->children.count)
 		err = waits_collect(g, at, KERNEL_DEPTH_MAX, &waits);
-	if (!err) {
-		places_find(g, at, &waits, out);
+	err = err ? err : places_find(g, at, &waits, out);
+	if (!err)
 		parts_calculate(g, &waits, out);
-	}
 	vec_free(&waits);
 	return err;
 }

@@ -18,6 +18,7 @@ struct child_share {
 	uint64_t share_ns;	   /* at most the length of that */
 	uint64_t waited_ns;	   /* in which kernel spans of the parent waited */
 	bool is_apart;		   /* in another thread or process than the parent */
+	uint64_t apart_before_ns;  /* the time before it of children that ran apart */
 };
 
 struct time_shares {

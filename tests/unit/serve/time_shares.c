@@ -249,6 +249,79 @@ TEST(the_times_of_any_tree_sum_to_its_root)
 	}
 }
 
+/* The time of children that a span has in its waits, one by one. */
+static uint64_t slowly(const struct time_shares *s, const struct received_span *wait, bool apart)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < s->children.count; i++) {
+		const struct child_share *child = &s->children.data[i];
+		uint64_t from_ns = child->begin_ns > wait->begin_ns ? child->begin_ns
+								    : wait->begin_ns;
+		uint64_t to_ns = child->end_ns < wait->end_ns ? child->end_ns : wait->end_ns;
+
+		if (to_ns > from_ns && (!apart || child->is_apart))
+			ns += to_ns - from_ns;
+	}
+	return ns;
+}
+
+TEST(the_time_of_children_in_any_wait_is_that_of_each_added_up)
+{
+	struct attribute attributes[SPANS][KEYS];
+
+	random_state = 2;
+	for (int world = 0; world < 2000; world++) {
+		struct gathered g = gathered_make(world_make(attributes), SPANS);
+		uint64_t waited_ns = 0, by_wait_ns = 0;
+		struct time_shares s;
+
+		CHECK_EQ(time_shares_calculate(&g, 0, &s), 0);
+		for (uint32_t at = g.first[0]; at != GATHER_NONE; at = g.next[at]) {
+			const struct received_span *span = &g.batch.data[at];
+
+			if (!gather_kernel_kind(span))
+				continue;
+			CHECK_EQ(time_shares_wait_ns(&s, span),
+				 received_duration_ns(span) - slowly(&s, span, true));
+			by_wait_ns += slowly(&s, span, false);
+		}
+		for (size_t i = 0; i < s.children.count; i++)
+			waited_ns += s.children.data[i].waited_ns;
+		CHECK_EQ(waited_ns, by_wait_ns);
+		time_shares_free(&s);
+		gathered_free(&g);
+	}
+}
+
+/* Each wait and each child once: with each wait over all children this would take minutes. */
+TEST(waits_around_many_children_take_no_square_of_time)
+{
+	static const struct attribute parent[] = {INTEGER("fathom.time.network_ns", 1000000)};
+	const uint64_t half = 100000;
+	struct received_span *spans = spans_make(2 * half + 1);
+	struct gathered g;
+	struct time_shares s;
+
+	spans[0] = span_between(1, 0, "request", 1000, 1000 + 10 * half);
+	spans[0].attributes = LIST(parent);
+	for (uint64_t i = 0; i < half; i++) {
+		struct received_span *child = &spans[1 + i], *waited = &spans[1 + half + i];
+
+		*child = span_between(2 + i, 1, "get", 1000 + 10 * i, 1005 + 10 * i);
+		child->resource = &thumbnailer;
+		*waited = span_between(2 + half + i, 1, "network", 1000, 1000 + 10 * half);
+		waited->attributes = LIST(wait);
+	}
+	g = gathered_make(spans, 2 * half + 1);
+	CHECK_EQ(time_shares_calculate(&g, 0, &s), 0);
+	CHECK_EQ(s.own_ns, 5 * half);
+	CHECK_EQ(s.children.data[half / 2].waited_ns, 5 * half);
+	CHECK_EQ(time_shares_wait_ns(&s, &spans[1 + half]), 5 * half);
+	time_shares_free(&s);
+	gathered_free(&g);
+}
+
 TEST(a_process_whose_resource_changed_is_still_one)
 {
 	static const struct attribute first[] = {INTEGER("process.pid", 5),
