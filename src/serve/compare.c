@@ -122,6 +122,7 @@ struct adding {
 	unsigned int side;
 	const struct gathered *g;
 	bool is_measured; /* it has a split, or one beneath it has */
+	bool is_over;	  /* the time for it */
 };
 
 /* A span at or beneath the subject. */
@@ -208,7 +209,8 @@ static int beneath_add(struct adding *a, struct beneath b, unsigned int depth)
 	a->is_measured = a->is_measured || b.shares.is_measured;
 	err = err ? err : parts_add(a, &b, &scale);
 	err = err ? err : places_add(a, &b, b.at, KERNEL_DEPTH_MAX);
-	for (size_t i = 0; i < b.shares.children.count && depth && !err; i++) {
+	a->is_over = a->is_over || gathered_is_over(a->g);
+	for (size_t i = 0; i < b.shares.children.count && depth && !err && !a->is_over; i++) {
 		const struct child_share *child = &b.shares.children.data[i];
 		struct beneath below = {.at = child->at,
 					.width_ns = scale_next(&scale, child->share_ns)};
@@ -238,15 +240,18 @@ static int subject_add(struct comparison *c, unsigned int side, const struct gat
 				(struct beneath){.at = at, .width_ns = received_duration_ns(span)},
 				DEPTH_MAX);
 	c->sides[side].measured += a.is_measured;
+	c->sides[side].is_partial = c->sides[side].is_partial || a.is_over;
 	return err;
 }
 
 int comparison_add(struct comparison *c, unsigned int side, const struct gathered *g,
 		   const struct gather_query *without)
 {
+	struct compared_side *to = &c->sides[side];
 	int err = 0;
 
-	for (size_t i = 0; i < g->subjects.count && !err; i++) {
+	to->is_partial = to->is_partial || gathered_is_over(g);
+	for (size_t i = 0; i < g->subjects.count && !err && !to->is_partial; i++) {
 		uint32_t at = g->subjects.data[i];
 
 		if (!without || !gather_takes(without, &g->batch.data[at]))

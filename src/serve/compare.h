@@ -44,6 +44,7 @@ struct compared_side {
 	uint64_t spans, total_ns;
 	uint64_t measured; /* spans that have a split, or one beneath; parts refer to them */
 	uint64_t detailed; /* spans with kernel spans, which tell places */
+	bool is_partial;   /* the time was over before all spans, and what is beneath, were added */
 };
 
 struct comparison {
@@ -55,8 +56,8 @@ struct comparison {
 };
 
 /*
- * Adds the subjects of a side; `without`: those that this query takes are left out; NULL: none are.
- * 0 or -ENOMEM.
+ * Adds the subjects of a side, or as many as the time allows; `without`: those that this query
+ * takes are left out; NULL: none are. 0 or -ENOMEM.
  */
 int comparison_add(struct comparison *c, unsigned int side, const struct gathered *g,
 		   const struct gather_query *without);

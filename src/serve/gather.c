@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/map.h"
+#include "serve/join.h"
 
 const struct attribute *gather_attribute(const struct received_span *span, const char *key)
 {
@@ -183,7 +185,19 @@ bool gather_takes(const struct gather_query *q, const struct received_span *span
 	       (!q->duration_to_ns || duration_ns <= q->duration_to_ns);
 }
 
-static int spans_find(struct query *q, const struct gather_query *query, struct gathered *g)
+#define FIRST_TRACES 32 /* that are read at once; then twice as many, and so on */
+
+/* When so many parts of `of` of the time that is left are over; 0: never. */
+static uint64_t part_until(uint64_t until_ns, unsigned int parts, unsigned int of)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (!until_ns)
+		return 0;
+	return until_ns > now_ns ? now_ns + (until_ns - now_ns) / of * parts : now_ns;
+}
+
+static int marks_find(struct query *q, const struct gather_query *query, struct store_marks *out)
 {
 	const struct store_query search = {.service = query->service,
 					   .operation = query->operation,
@@ -192,17 +206,64 @@ static int spans_find(struct query *q, const struct gather_query *query, struct 
 					   .begin_to_ns = query->to_ns ? query->to_ns - 1 : 0,
 					   .duration_from_ns = query->duration_from_ns,
 					   .duration_to_ns = query->duration_to_ns,
-					   .limit = query->traces};
+					   .limit = query->traces,
+					   .until_ns = part_until(query->until_ns, 1, 2)};
+
+	return store_search_marks(q->source->store, &search, out, q->e);
+}
+
+/* Adds all spans of some traces. */
+static int slice_add(struct query *q, const struct store_ids *ids, uint64_t until_ns,
+		     struct received_batch *out)
+{
+	const struct store_finding spans = {.ids = ids, .until_ns = until_ns};
+	const struct store_finding kernel = {.ids = ids, .kernel = true, .until_ns = until_ns};
+	struct store *store = q->source->store;
+	struct received_batch slice = {0};
+	int err = store_find_until(store, &spans, q->pool, &slice, q->e);
+
+	err = err ? err : spans_join(&slice, q->pool);
+	err = err ? err : store_find_until(store, &kernel, q->pool, &slice, q->e);
+	err = err ? err : vec_reserve(out, slice.count);
+	for (size_t i = 0; i < slice.count && !err; i++)
+		out->data[out->count++] = slice.data[i];
+	vec_free(&slice);
+	return err;
+}
+
+/* Reads traces as long as there are time and memory. */
+static int spans_add(struct query *q, const struct store_ids *ids, uint64_t until_ns,
+		     struct gathered *g)
+{
+	size_t count = FIRST_TRACES;
+	int err = 0;
+
+	while (g->traces < ids->count && !err) {
+		size_t left = ids->count - g->traces;
+		struct store_ids slice = {.data = ids->data + g->traces,
+					  .count = count < left ? count : left};
+
+		err = slice_add(q, &slice, until_ns, &g->batch);
+		g->traces += err ? 0 : slice.count;
+		count *= 2;
+	}
+	if (err != -ETIMEDOUT && (err != -ENOMEM || !g->traces))
+		return err;
+	error_clear(q->e);
+	g->is_partial = true;
+	return 0;
+}
+
+static int spans_find(struct query *q, const struct gather_query *query, struct gathered *g)
+{
 	struct store_marks marks = {0};
 	struct store_ids ids = {0};
-	int err = store_search_marks(q->source->store, &search, &marks, q->e);
+	int err = marks_find(q, query, &marks);
 
 	for (size_t i = 0; i < marks.count && !err; i++)
 		err = vec_push(&ids, marks.data[i].id);
 	g->is_partial = marks.is_partial;
-	g->traces = marks.count;
-	err = err ? err : traces_joined(q, &ids, &g->batch);
-	err = err ? err : store_find_kernel(q->source->store, &ids, q->pool, &g->batch, q->e);
+	err = err ? err : spans_add(q, &ids, query->until_ns, g);
 	vec_free(&marks);
 	vec_free(&ids);
 	return err;
@@ -266,10 +327,23 @@ int gathered_index(struct gathered *out, const struct gather_query *query)
 	return err;
 }
 
+/*
+ * Each set has as much of the time and memory that are left as those behind it. A quarter of it is
+ * for what is made of the spans.
+ */
 int gather(struct query *q, const struct gather_query *query, struct gathered *out)
 {
-	int err = spans_find(q, query, out);
+	unsigned int sets = 1 + query->sets_behind;
+	size_t limit = q->pool->limit_bytes, left = limit - q->pool->bytes;
+	struct gather_query own = *query;
+	int err;
 
+	out->until_ns = part_until(query->until_ns, 1, sets);
+	own.until_ns = part_until(query->until_ns, 3, 4 * sets);
+	if (limit)
+		q->pool->limit_bytes = q->pool->bytes + left / (4 * sets) * 3;
+	err = spans_find(q, &own, out);
+	q->pool->limit_bytes = limit;
 	return err ? err : gathered_index(out, query);
 }
 

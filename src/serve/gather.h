@@ -6,7 +6,10 @@
 #ifndef SERVE_GATHER_H
 #define SERVE_GATHER_H
 
+#include "base/clock.h"
 #include "serve/route.h"
+
+#define GATHER_ANSWER_NS UINT64_C(2000000000) /* the time for an answer about many traces */
 
 #define GATHER_TRACES_MAX 1000
 
@@ -17,6 +20,9 @@ struct gather_query {
 	uint64_t from_ns, to_ns; /* begins; `to_ns` is not in the range */
 	uint64_t duration_from_ns, duration_to_ns;
 	size_t traces; /* 1 to GATHER_TRACES_MAX */
+	/* CLOCK_MONOTONIC: when the answer must be made, which is partial then; 0: never */
+	uint64_t until_ns;
+	unsigned int sets_behind; /* that the same answer needs, too */
 };
 
 /* Spans are told by their places in the batch; those beneath one are a list. */
@@ -24,9 +30,16 @@ struct gathered {
 	struct received_batch batch; /* what it points to is in the pool of the query */
 	uint32_t *first, *next; /* the first child, the next sibling; GATHER_NONE: there is none */
 	VEC(uint32_t) subjects;
-	size_t traces;
-	bool is_partial; /* the search took too long, so there may be more traces */
+	size_t traces;	   /* of which all spans are there */
+	uint64_t until_ns; /* CLOCK_MONOTONIC: when what is made of them must end; 0: never */
+	bool is_partial;   /* time or memory was over, so there may be more traces */
 };
+
+/* Whether the time for what is made of the spans is over. */
+static inline bool gathered_is_over(const struct gathered *g)
+{
+	return g->until_ns && clock_now_ns() >= g->until_ns;
+}
 
 #define GATHER_NONE UINT32_MAX
 

@@ -29,7 +29,9 @@ static const char *sides_read(struct query *q, struct gather_query sides[2])
 				   .operation = query_value(q, "operation"),
 				   .kind = kind ? received_kind_parse(kind) : -1,
 				   .from_ns = now_ns - HOUR_NS,
-				   .to_ns = now_ns};
+				   .to_ns = now_ns,
+				   .until_ns = clock_now_ns() + GATHER_ANSWER_NS,
+				   .sets_behind = 1};
 	if (!a->service || !a->operation)
 		return "service and operation are needed";
 	if (kind && a->kind < 0)
@@ -40,6 +42,7 @@ static const char *sides_read(struct query *q, struct gather_query sides[2])
 	if (!own_range(q, &a->from_ns, &a->to_ns))
 		return OWN_RANGE_WHY;
 	*b = *a;
+	b->sets_behind = 0;
 	if (!own_moment(query_value(q, "base_from"), now_ns, &b->from_ns) ||
 	    !own_moment(query_value(q, "base_to"), now_ns, &b->to_ns))
 		return OWN_RANGE_WHY;
@@ -59,7 +62,7 @@ static void side_write(struct json *j, const char *key, const struct compared_si
 	json_u64(j, "mean_ns", side->spans ? side->total_ns / side->spans : 0);
 	json_u64(j, "measured", side->measured);
 	json_u64(j, "detailed", side->detailed);
-	if (is_partial)
+	if (is_partial || side->is_partial)
 		json_bool(j, "partial", true);
 	json_object_end(j);
 }

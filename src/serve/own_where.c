@@ -23,7 +23,8 @@ static const char *parameters_read(struct query *q, struct gather_query *out)
 				     .operation = query_value(q, "operation"),
 				     .kind = kind ? received_kind_parse(kind) : -1,
 				     .from_ns = now_ns - HOUR_NS,
-				     .to_ns = now_ns};
+				     .to_ns = now_ns,
+				     .until_ns = clock_now_ns() + GATHER_ANSWER_NS};
 	if (!out->service || !out->operation)
 		return "service and operation are needed";
 	if (kind && out->kind < 0)
@@ -69,9 +70,9 @@ static int answer_write(struct query *q, const struct where_tree *tree, const st
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
 	json_u64(&j, "traces", g->traces);
-	json_u64(&j, "spans", g->subjects.count);
+	json_u64(&j, "spans", tree->spans);
 	json_u64(&j, "left_out", tree->left_out);
-	if (g->is_partial)
+	if (g->is_partial || tree->is_partial)
 		json_bool(&j, "partial", true);
 	json_array_begin(&j, "roots");
 	if (tree->nodes.count)
@@ -85,6 +86,7 @@ int own_trace_gather(struct query *q, const char *text, struct gathered *out)
 {
 	struct trace_id id;
 
+	out->until_ns = clock_now_ns() + GATHER_ANSWER_NS;
 	return text && trace_id_parse(text, &id) ? gather_trace(q, id, out) : -EINVAL;
 }
 

@@ -74,6 +74,7 @@ static int node_add(struct where_tree *tree, uint32_t above, struct where_node n
 struct adding {
 	struct where_tree *tree;
 	const struct gathered *g;
+	bool is_over; /* the time for it */
 };
 
 /* A span that is added, and its node. */
@@ -153,7 +154,7 @@ static int parts_add(const struct adding *a, const struct added *to, struct scal
 	return err;
 }
 
-static int span_add(const struct adding *a, uint32_t above, struct added to, unsigned int depth)
+static int span_add(struct adding *a, uint32_t above, struct added to, unsigned int depth)
 {
 	const struct received_span *span = &a->g->batch.data[to.at];
 	const struct where_node node = {.kind = WHERE_SPAN,
@@ -172,7 +173,8 @@ static int span_add(const struct adding *a, uint32_t above, struct added to, uns
 	err = time_shares_calculate(a->g, to.at, &to.shares);
 	err = err ? err : parts_add(a, &to, &scale);
 	err = err ? err : waits_add(a, &to, to.at, WAITS_DEPTH_MAX);
-	for (size_t i = 0; i < to.shares.children.count && depth && !err; i++) {
+	a->is_over = a->is_over || gathered_is_over(a->g);
+	for (size_t i = 0; i < to.shares.children.count && depth && !err && !a->is_over; i++) {
 		const struct child_share *child = &to.shares.children.data[i];
 
 		err = span_add(a, to.node,
@@ -186,15 +188,17 @@ static int span_add(const struct adding *a, uint32_t above, struct added to, uns
 
 int where_add(struct where_tree *tree, const struct gathered *g)
 {
-	const struct adding a = {tree, g};
+	struct adding a = {tree, g, gathered_is_over(g)};
 	int err = 0;
 
-	for (size_t i = 0; i < g->subjects.count && !err; i++) {
+	for (size_t i = 0; i < g->subjects.count && !err && !a.is_over; i++) {
 		uint32_t at = g->subjects.data[i];
 		struct added to = {.at = at, .width_ns = received_duration_ns(&g->batch.data[at])};
 
 		err = span_add(&a, NONE, to, DEPTH_MAX);
+		tree->spans++;
 	}
+	tree->is_partial = tree->is_partial || a.is_over;
 	return err;
 }
 

@@ -37,9 +37,11 @@ struct where_tree {
 	struct bytes_map places; /* in `nodes` + 1, by the node above, kind, service and name */
 	VEC(struct where_node) nodes;
 	uint64_t left_out; /* nodes beyond the limit */
+	uint64_t spans;	   /* subjects that were added */
+	bool is_partial;   /* the time was over before all of them, and what is beneath, were */
 };
 
-/* Adds all subjects. 0 or -ENOMEM. */
+/* Adds all subjects, or as many as the time allows. 0 or -ENOMEM. */
 int where_add(struct where_tree *tree, const struct gathered *g);
 
 /* Sorts the nodes below each by their time, the longest first. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "store/internal.h"
 
 static bool file_may_have(const struct store_file *f, const struct store_ids *ids)
@@ -69,6 +70,16 @@ static void files_unpin(struct asking *a)
 	vec_free(&a->files);
 }
 
+/* The time of a query. */
+static uint64_t time_left(const struct store *s, const struct asked *asked)
+{
+	uint64_t now_ns = clock_now_ns(), left_ns = s->options.query_ns;
+
+	if (!asked->until_ns || (asked->until_ns > now_ns && asked->until_ns - now_ns > left_ns))
+		return left_ns;
+	return asked->until_ns > now_ns ? asked->until_ns - now_ns : 0;
+}
+
 int asking_begin_for(struct asking *a, struct store *s, const struct asked *asked, struct error *e)
 {
 	int err;
@@ -82,8 +93,8 @@ int asking_begin_for(struct asking *a, struct store *s, const struct asked *aske
 	if (err)
 		return err;
 	a->budget.connection = a->connection;
-	budget_enter(&s->budget, &a->budget, s->options.query_ns);
-	return 0;
+	budget_enter(&s->budget, &a->budget, time_left(s, asked));
+	return asking_is_over(a) ? -ETIMEDOUT : 0;
 }
 
 int asking_begin(struct asking *a, struct store *s, struct error *e)

@@ -87,13 +87,12 @@ void budget_stop(struct budget *b)
 void budget_enter(struct budget *b, struct budget_query *q, uint64_t time_ns)
 {
 	q->end_ns = clock_now_ns() + time_ns;
-	atomic_store(&q->is_over, false);
+	atomic_store(&q->is_over, !time_ns);
 	pthread_mutex_lock(&b->lock);
 	q->next = b->queries;
 	b->queries = q;
-	/* the thread looks at others before this one is over */
-	if (!q->next)
-		pthread_cond_signal(&b->wake);
+	/* the thread may look at this one before others */
+	pthread_cond_signal(&b->wake);
 	pthread_mutex_unlock(&b->lock);
 }
 

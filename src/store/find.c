@@ -298,11 +298,13 @@ static int file_find(struct finding *f, const struct asking *a, const struct sto
 	return err ? err : texts_find(f, a, e);
 }
 
-static int find(struct store *s, struct finding *finding, const struct store_ids *ids,
+static int find(struct store *s, struct finding *finding, const struct store_finding *what,
 		struct error *e)
 {
 	struct received_batch *out = finding->out;
-	const struct asked asked = {.ids = ids, .with_kernel = finding->kernel};
+	const struct store_ids *ids = what->ids;
+	const struct asked asked = {
+		.ids = ids, .with_kernel = what->kernel, .until_ns = what->until_ns};
 	size_t before = out->count;
 	struct asking asking;
 	int err;
@@ -322,18 +324,23 @@ static int find(struct store *s, struct finding *finding, const struct store_ids
 	return err;
 }
 
+int store_find_until(struct store *s, const struct store_finding *what, struct pool *pool,
+		     struct received_batch *out, struct error *e)
+{
+	struct finding finding = {.kernel = what->kernel, .pool = pool, .out = out};
+
+	return find(s, &finding, what, e);
+}
+
 int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
 	       struct received_batch *out, struct error *e)
 {
-	struct finding finding = {.pool = pool, .out = out};
-
-	return find(s, &finding, ids, e);
+	return store_find_until(s, &(struct store_finding){.ids = ids}, pool, out, e);
 }
 
 int store_find_kernel(struct store *s, const struct store_ids *ids, struct pool *pool,
 		      struct received_batch *out, struct error *e)
 {
-	struct finding finding = {.kernel = true, .pool = pool, .out = out};
-
-	return find(s, &finding, ids, e);
+	return store_find_until(s, &(struct store_finding){.ids = ids, .kernel = true}, pool, out,
+				e);
 }

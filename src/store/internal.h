@@ -88,6 +88,7 @@ struct asked {
 	const struct store_ids *ids;
 	bool with_kernel;		    /* only files that have kernel spans */
 	uint64_t from_ns, to_ns, around_ns; /* as in store_file_is_in() */
+	uint64_t until_ns;		    /* as in struct store_query */
 };
 
 /* Asks all files. */

@@ -121,7 +121,9 @@ int store_search_marks(struct store *s, const struct store_query *query, struct 
 		       struct error *e)
 {
 	struct searching searching = {.query = query, .out = out, .before = out->count};
-	const struct asked asked = {.from_ns = query->begin_from_ns, .to_ns = query->begin_to_ns};
+	const struct asked asked = {.from_ns = query->begin_from_ns,
+				    .to_ns = query->begin_to_ns,
+				    .until_ns = query->until_ns};
 	struct asking asking;
 	int err = asking_begin_for(&asking, s, &asked, e);
 

@@ -173,6 +173,9 @@ struct store_query {
 	enum split_part sort_part;	/* of STORE_SORT_PART */
 	size_t limit;			/* of traces */
 	const struct store_mark *after; /* traces behind it; NULL: the first ones */
+	/* CLOCK_MONOTONIC: when its time is over, if that is before the time of a query; 0: never
+	 */
+	uint64_t until_ns;
 };
 
 struct store_ids {
@@ -214,6 +217,17 @@ int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
 #define STORE_KERNEL_MAX 20000
 int store_find_kernel(struct store *s, const struct store_ids *ids, struct pool *pool,
 		      struct received_batch *out, struct error *e);
+
+/* Either of both, with a time. */
+struct store_finding {
+	const struct store_ids *ids;
+	bool kernel;	   /* kernel spans; else the others */
+	uint64_t until_ns; /* as in struct store_query */
+};
+
+/* The same. -ETIMEDOUT if the time is over. */
+int store_find_until(struct store *s, const struct store_finding *what, struct pool *pool,
+		     struct received_batch *out, struct error *e);
 
 struct store_operation {
 	const char *service;
