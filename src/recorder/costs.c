@@ -7,7 +7,10 @@
 
 #include "base/clock.h"
 #include "base/host_clock.h"
+#include "recorder/cpu_time.h"
 #include "recorder/hook.h"
+
+#define COSTS_HELPER "fathom-keep" /* as the process is called */
 
 static const struct capture_stream costs_stream = {.kind = CAPTURE_STREAM_LIFE};
 
@@ -115,22 +118,37 @@ void costs_begin(struct costs *c, struct capture *capture, u64 begin_ns)
 			    .hooks_ns = hooks_cpu_ns()};
 }
 
+void costs_helper(struct costs *c, pid_t pid)
+{
+	c->helper = pid;
+	c->helper_ns = pid ? process_cpu_ns(pid) : 0;
+}
+
+/* What grew since it was told last. Ticks may be corrected, and a process may be gone. */
+static u64 grown(u64 *told_ns, u64 now_ns)
+{
+	u64 ns = now_ns > *told_ns ? now_ns - *told_ns : 0;
+
+	*told_ns += ns;
+	return ns;
+}
+
 int costs_tell(struct costs *c, const struct capture_sink *sink)
 {
 	u64 now = host_clock_now_ns(), own_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-	u64 hooks_ns = hooks_cpu_ns();
+	u64 hooks_ns, helper_ns;
 	int err;
 
 	if (!c->capture || now <= c->told_ns)
 		return 0;
-	if (hooks_ns < c->hooks_ns) /* ticks that its end corrected */
-		hooks_ns = c->hooks_ns;
-	err = processes_tell(c, sink, now, "fathom", own_ns - c->own_ns);
-	err = err ? err : processes_tell(c, sink, now, "--on-chunk", hooks_ns - c->hooks_ns);
+	own_ns = grown(&c->own_ns, own_ns);
+	hooks_ns = grown(&c->hooks_ns, hooks_cpu_ns());
+	helper_ns = c->helper ? grown(&c->helper_ns, process_cpu_ns(c->helper)) : 0;
+	err = processes_tell(c, sink, now, "fathom", own_ns);
+	err = err ? err : processes_tell(c, sink, now, "--on-chunk", hooks_ns);
+	err = err ? err : processes_tell(c, sink, now, COSTS_HELPER, helper_ns);
 	err = err ? err : programs_tell(c, sink, now);
-	second_add(c, now, own_ns - c->own_ns + hooks_ns - c->hooks_ns);
-	c->own_ns = own_ns;
-	c->hooks_ns = hooks_ns;
+	second_add(c, now, own_ns + hooks_ns + helper_ns);
 	c->told_ns = now;
 	return err;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a recording costs: the kernel programs by the kernel's own account (capture_costs_read()),
- * and the CPU time of this process and of the commands of --on-chunk. It is told about every
- * second, and before each cut, by records. The recorder's thread calls these functions.
+ * and the CPU time of this process, of the one that deletes its chunks, and of the commands of
+ * --on-chunk. It is told about every second, and before each cut, by records. The recorder's thread
+ * calls these functions.
  */
 #ifndef RECORDER_COSTS_H
 #define RECORDER_COSTS_H
@@ -22,12 +23,14 @@ struct costs_second {
 
 /* Only the functions below use the fields. */
 struct costs {
-	struct capture *capture;     /* borrowed */
-	u64 begin_ns;		     /* of the recording */
-	u64 told_ns;		     /* up to here the processes are told */
-	u64 programs_told_ns;	     /* and the programs */
-	u64 own_ns, hooks_ns;	     /* CPU time of this process, and of commands, when last told */
-	struct capture_costs before; /* of the programs, when last told */
+	struct capture *capture; /* borrowed */
+	pid_t helper;		 /* the process that deletes old chunks; 0: none */
+	u64 begin_ns;		 /* of the recording */
+	u64 told_ns;		 /* up to here the processes are told */
+	u64 programs_told_ns;	 /* and the programs */
+	/* CPU time of this process, of commands, and of the helper, when last told */
+	u64 own_ns, hooks_ns, helper_ns;
+	struct capture_costs before;		/* of the programs, when last told */
 	u64 programs_ppm, calls_ppm, bytes_ppm; /* of the time, in the last measurement */
 	struct costs_second second;		/* since costs_second_take() */
 	u64 sum_programs_ns, sum_processes_ns;	/* what was told */
@@ -35,6 +38,9 @@ struct costs {
 
 /* Begins to account when the programs have begun to record, at begin_ns. */
 void costs_begin(struct costs *c, struct capture *capture, u64 begin_ns);
+
+/* From now on the CPU time of a process that deletes old chunks is told, too; 0: there is none. */
+void costs_helper(struct costs *c, pid_t pid);
 
 /* When the next costs_tell() is due. */
 static inline u64 costs_due_ns(const struct costs *c)

@@ -239,8 +239,10 @@ static int capture_begin(struct recorder *r, struct error *e)
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
 	if (!err) /* before the chunk is made, which takes a while on a busy disk */
 		capture_turn_on(r->capture, r->begin_ns);
-	if (!err)
+	if (!err) {
 		costs_begin(&r->costs, r->capture, r->begin_ns);
+		costs_helper(&r->costs, o->retention_pid ? *o->retention_pid : 0);
+	}
 	if (!err && !r->flight)
 		err = first_chunk_begin(r, e);
 	if (!err)

@@ -30,6 +30,8 @@ struct recorder_options {
 	void *recover_arg;
 	/* Who deletes old chunks, as in retainer_options; `recover` may set it. NULL or 0: none. */
 	const int *retention_helper;
+	/* Its pid: the recording costs its CPU time, too. `recover` may set it. NULL or 0: none. */
+	const pid_t *retention_pid;
 	bool settle; /* dir comes from default_dir_begin(): rename it when the recording begins */
 	bool host;
 	const char *host_name; /* what chunks call this host; NULL: its name */

@@ -41,7 +41,9 @@ struct board_capture {
 	atomic_uint_fast64_t begun_ns;	   /* CLOCK_MONOTONIC: when it recorded first; 0: not yet */
 	/* times that the calls of a process were recorded; refused; ended early by the budget */
 	atomic_uint_fast64_t raises, raises_refused, raises_ended;
-	atomic_int raised_pid;		 /* of which process they are recorded now; 0: none */
+	atomic_int raised_pid; /* of which process they are recorded now; 0: none */
+	atomic_int keep_pid;   /* of its child that deletes old chunks; 0: none */
+	atomic_uint_fast64_t keep_starts;
 	atomic_uint_fast64_t begun_next; /* one more than the number of its first chunk */
 	/* how long the bytes of connections were not recorded, to hold the budget */
 	atomic_uint_fast64_t lowered_ns;

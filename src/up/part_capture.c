@@ -139,6 +139,7 @@ static int user_recover(const struct part_context *c, const char *dir,
 struct readers {
 	const struct part_context *c;
 	int retention; /* a socket to the process that deletes old chunks; 0: none */
+	pid_t pid;     /* of that process; 0: none */
 };
 
 /*
@@ -210,6 +211,9 @@ static int retention_begin(struct readers *readers, const char *dir,
 		return error_set(e, errno, "cannot start the process that deletes old chunks");
 	}
 	readers->retention = fds[0];
+	readers->pid = pid;
+	atomic_store(&readers->c->board->capture.keep_pid, pid);
+	atomic_fetch_add(&readers->c->board->capture.keep_starts, 1);
 	return 0;
 }
 
@@ -238,6 +242,7 @@ static int chunks_open(struct readers *readers, struct recorder **r,
 		o.recover = readers_begin;
 		o.recover_arg = readers;
 		o.retention_helper = &readers->retention;
+		o.retention_pid = &readers->pid;
 	}
 	*first = number_next(fd);
 	err = recorder_open(r, &o, e);
@@ -264,6 +269,7 @@ int part_capture(struct part_context *c, struct error *e)
 		return error_set(e, ENAMETOOLONG, "cannot record");
 	signal_catch();
 	atomic_store(&c->board->capture.chunks, 0);
+	atomic_store(&c->board->capture.keep_pid, 0);
 	if (c->owned)
 		owner_set(&c->login.owner);
 	err = chunks_open(&readers, &recorder, &options, &first, e);

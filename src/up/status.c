@@ -132,6 +132,23 @@ static void part_write(const struct board *board, enum up_part part, struct json
 	json_object_end(j);
 }
 
+/* The child of capture that deletes old chunks. Without it capture does that itself. */
+static void keep_write(const struct board *board, struct json *j)
+{
+	int pid = atomic_load(&board->capture.keep_pid);
+
+	if (!pid || !runs(board, PART_CAPTURE))
+		return;
+	json_object_begin(j, NULL);
+	json_string(j, "name", "keep");
+	/* one that ended has no memory */
+	json_string(j, "state",
+		    part_state_name(usage_read(pid).memory_bytes ? PART_RUNNING : PART_OFF));
+	json_u64(j, "starts", atomic_load(&board->capture.keep_starts));
+	usage_write(j, pid);
+	json_object_end(j);
+}
+
 static void processes_write(const struct board *board, struct json *j)
 {
 	json_array_begin_lines(j, "processes");
@@ -143,6 +160,7 @@ static void processes_write(const struct board *board, struct json *j)
 	json_object_end(j);
 	for (int part = 0; part < PARTS; part++)
 		part_write(board, part, j);
+	keep_write(board, j);
 	json_array_end(j);
 }
 

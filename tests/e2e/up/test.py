@@ -636,7 +636,7 @@ def requests_that_libfathom_tells_are_counted_once():
 def status_tells_of_each_process_and_stage():
     until(lambda: up.status()["state"] == "ok", "it is well")
     status = up.status()
-    equal([part["name"] for part in status["processes"]], ["up", *PARTS], "processes")
+    equal([part["name"] for part in status["processes"]], ["up", *PARTS, "keep"], "processes")
     for part in status["processes"]:
         check(part["memory_bytes"] > 0 and part["pid"] > 0, f"{part}")
     check(status["map"]["chunks"] > 0 and status["map"]["spans"] >= 12, f"{status['map']}")
@@ -882,6 +882,9 @@ def what_deletes_chunks_has_no_privilege_and_is_not_needed():
     with open(f"/proc/{helpers[0]}/status", encoding="ascii") as file:
         told = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
     equal(told["Name"], "fathom-keep", "its name")
+    keep = up.part("keep")
+    equal((keep["pid"], keep["state"]), (int(helpers[0]), "running"), "what the status says of it")
+    check(keep["memory_bytes"] > 0, f"{keep}")
     equal(told["Uid"].split(), [str(pwd.getpwnam(up.status()["user"]).pw_uid)] * 4, "its user")
     equal(int(told["CapEff"], 16) | int(told["CapPrm"], 16), 0, "its capabilities")
     until(lambda: os.path.exists(os.path.join(up.dir, "chunks", "checkpoint")),
