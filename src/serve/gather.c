@@ -39,6 +39,13 @@ bool gather_is_counted(const struct received_span *span)
 	return gather_attribute(span, "fathom.counted_as") != NULL;
 }
 
+bool gather_is_context(const struct received_span *span)
+{
+	const char *kind = text_of(span, "fathom.kind");
+
+	return kind && strcmp(kind, "context") == 0;
+}
+
 int64_t gather_thread(const struct received_span *span)
 {
 	const struct attribute *a = gather_attribute(span, "fathom.tid");

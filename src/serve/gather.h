@@ -65,6 +65,9 @@ const char *gather_kernel_kind(const struct received_span *span);
 /* Whether another span stands for this one in lists and sums. */
 bool gather_is_counted(const struct received_span *span);
 
+/* Whether only the context of a span was seen: nobody told its name and its parent. */
+bool gather_is_context(const struct received_span *span);
+
 /* The thread that had a span, as far as it is told; else -1. */
 int64_t gather_thread(const struct received_span *span);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "serve/route.h"
 
 #define TIME_UNKNOWN "fathom.time.unknown_ns"
 #define LEVELS_MOST 64 /* spans above each other that are looked at */
@@ -157,6 +158,21 @@ static struct received_span *received_of(struct joining *j, const struct receive
 	return found;
 }
 
+/* The name of a span that nobody told: its id, as in reports. */
+static int name_make(struct joining *j, struct received_span *context)
+{
+	char *name;
+
+	if (strcmp(context->name, STORE_CONTEXT_NAME) != 0)
+		return 0;
+	name = pool_alloc(j->pool, SPAN_ID_BYTES, 1);
+	if (!name)
+		return -ENOMEM;
+	span_id_text(name, context->span_id);
+	context->name = name;
+	return 0;
+}
+
 /* Spans keep their order, so those that the table points to are moved last. */
 static int contexts_join(struct joining *j)
 {
@@ -165,14 +181,17 @@ static int contexts_join(struct joining *j)
 	int err = 0;
 
 	for (size_t i = 0; i < batch->count && !err; i++) {
-		struct received_span *span = is_context(&batch->data[i])
-						     ? received_of(j, &batch->data[i])
-						     : NULL;
+		struct received_span *context = &batch->data[i], *span;
 
-		if (!span)
+		if (!is_context(context))
 			continue;
-		err = attributes_move(j, span, &batch->data[i]);
-		batch->data[i].span_id = 0; /* it goes */
+		span = received_of(j, context);
+		if (!span) {
+			err = name_make(j, context);
+			continue;
+		}
+		err = attributes_move(j, span, context);
+		context->span_id = 0; /* it goes */
 	}
 	for (size_t i = 0; i < batch->count && !err; i++) {
 		if (batch->data[i].span_id)

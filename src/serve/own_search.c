@@ -177,10 +177,13 @@ struct summary {
 	uint64_t begin_ns, end_ns, errors, spans;
 };
 
-/* How little a span stands for its trace: the span of an application does before its request. */
+/*
+ * How little a span stands for its trace: the span of an application does before its request. One
+ * of which only the context was seen has no name.
+ */
 static int root_rank(const struct received_span *span)
 {
-	return 2 * gather_is_counted(span) + (span->parent_id != 0);
+	return 4 * gather_is_context(span) + 2 * gather_is_counted(span) + (span->parent_id != 0);
 }
 
 static struct summary summary_of(const struct received_batch *batch, struct trace_id id)
@@ -215,6 +218,8 @@ static void trace_write(struct json *j, const struct store_mark *mark,
 	if (sum.root) {
 		json_string(j, "service", sum.root->resource->service);
 		json_string(j, "name", sum.root->name);
+		if (gather_is_context(sum.root))
+			json_bool(j, "context", true);
 		json_u64(j, "begin_unix_ns", sum.begin_ns);
 		json_u64(j, "end_unix_ns", sum.end_ns);
 	}

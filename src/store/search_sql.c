@@ -117,6 +117,17 @@ bool search_has_first(const struct store_query *q)
 	return !q->is_loose && !q->after;
 }
 
+/*
+ * Whether a search passes over spans of which only the context was seen: they have no name, and a
+ * list of requests is of those that were told. But they have the split of the received span with
+ * their ids, and attributes of it.
+ */
+static bool passes_contexts(const struct store_query *q)
+{
+	return !q->operation && !q->causes_count && !q->tags_count && !q->marks_count &&
+	       q->sort != STORE_SORT_PART;
+}
+
 /* The conditions of the spans, which are those of `s`. */
 static int where_build(struct statement *s, const struct store_query *q, const struct store_file *f,
 		       struct pool *pool)
@@ -128,6 +139,8 @@ static int where_build(struct statement *s, const struct store_query *q, const s
 		       q->service);
 	number_condition(s, " AND begin_ns >= ?", q->begin_from_ns);
 	number_condition(s, " AND begin_ns <= ?", q->begin_to_ns);
+	if (passes_contexts(q))
+		statement_add(s, " AND (version = 0 OR name <> '" STORE_CONTEXT_NAME "')");
 	if (q->is_loose)
 		statement_add(s, " GROUP BY trace HAVING true");
 	err = conditions_build(s, q, &f->typed, pool);

@@ -87,10 +87,12 @@ uint64_t store_position(const struct store *s);
  * one. A search may still find a trace by a lower version that came more than 15 minutes before.
  * One whose attribute `fathom.kind` is "context" tells of a span that somebody else sends: it is
  * found with its trace, and is no operation and no parent; its split is summed up with the span
- * that was received.
+ * that was received. One with this name and a version is in a search only if that asks for an
+ * operation, a cause or an attribute.
  * One with the attribute `fathom.counted_as` is no operation, and in no sum but those of calls: the
  * span with that id tells of the same. With `fathom.call_counted_as` it is in none at all.
  */
+#define STORE_CONTEXT_NAME "context"
 int store_append(struct store *s, const struct received_batch *batch, struct error *e);
 
 enum store_fate {

@@ -124,8 +124,12 @@ TEST(a_context_alone_or_of_two_spans_stays)
 	struct received_batch batch = {spans, 4, 4};
 	struct pool pool = {0};
 
+	spans[0].name = "context"; /* its name is not known */
+	spans[1].name = "charge";
 	CHECK_EQ(spans_join(&batch, &pool), 0);
 	CHECK_EQ(batch.count, 4);
+	CHECK_STR(batch.data[0].name, "0000000000000007");
+	CHECK_STR(batch.data[1].name, "charge");
 	CHECK_EQ(number(&batch.data[2], "fathom.time.lock_ns"), -1);
 	pool_free(&pool);
 }

@@ -347,6 +347,52 @@ TEST(a_context_is_no_span_of_its_own)
 	drop(s);
 }
 
+static size_t searched(struct store *s, const struct store_query *query)
+{
+	struct store_ids ids = {0};
+	size_t count;
+
+	CHECK_EQ(store_search(s, query, &ids, NULL), 0);
+	count = ids.count;
+	vec_free(&ids);
+	return count;
+}
+
+/* Trace 1 has a received span, too; of trace 2 only contexts are known. */
+TEST(contexts_alone_are_no_requests_but_tell_of_causes)
+{
+	const struct store_cause waited = {.part = SPLIT_lock, .from_ns = 5};
+	const struct attribute version = {
+		.key = "fathom.version", .type = VALUE_STRING, .string = "1"};
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(1, 1, "a"), make(3, 1, "context")};
+
+	append(s, spans, 2); /* an operation that has the name, too */
+	context_append(s, 1, 1, STORE_CONTEXT);
+	context_append(s, 2, 1, STORE_CONTEXT);
+	commit(s, 1);
+	CHECK_EQ(searched(s, &(struct store_query){.kind = -1, .limit = 9}), 2);
+	CHECK_EQ(searched(s, &(struct store_query){.kind = -1, .limit = 9, .is_loose = true}), 2);
+	CHECK_EQ(searched(s, &(struct store_query){.kind = -1, .limit = 9, .service = "worker"}),
+		 0);
+	CHECK_EQ(searched(s,
+			  &(struct store_query){
+				  .kind = -1, .limit = 9, .causes = &waited, .causes_count = 1}),
+		 2);
+	CHECK_EQ(searched(s,
+			  &(struct store_query){
+				  .kind = -1, .limit = 9, .tags = &version, .tags_count = 1}),
+		 2);
+	CHECK_EQ(searched(s, &(struct store_query){.kind = -1,
+						   .limit = 9,
+						   .sort = STORE_SORT_PART,
+						   .sort_part = SPLIT_lock}),
+		 3);
+	CHECK_EQ(searched(s, &(struct store_query){.kind = -1, .limit = 9, .operation = "context"}),
+		 3);
+	drop(s);
+}
+
 /* Both sides of a call may have one id: nobody knows whose the context is. */
 TEST(a_context_of_several_spans_is_of_none)
 {
