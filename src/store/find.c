@@ -227,14 +227,13 @@ static int texts_find(struct finding *f, const struct asking *a, struct error *e
 
 static int spans_find(struct finding *f, const struct asking *a, struct error *e)
 {
-	const struct row_taker taker = {span_take, f,
-					COLUMN_FIRST_PART + (f->typed.typed ? TYPED_PLACES : 0)};
+	struct row_taker taker = {.take = span_take, .arg = f};
 	struct statement s = {0};
 	int err;
 
 	statement_add(&s, "SELECT " SPAN_COLUMN_NAMES);
-	if (f->typed.typed)
-		typed_columns_add(&s, f->typed.typed);
+	typed_columns_add(&s, &f->typed);
+	taker.columns = COLUMN_FIRST_PART + f->typed.texts + f->typed.numbers;
 	statement_add(&s, " FROM ");
 	statement_add(&s, table_of(f));
 	statement_add(&s, " WHERE trace IN (");

@@ -46,8 +46,9 @@ int typed_read(struct typed_reading *r, const struct row *row, unsigned int firs
 	struct attribute typed[TYPED_PLACES], *all;
 	size_t count = 0;
 
-	for (unsigned int place = 0; place < TYPED_PLACES && r->typed; place++) {
-		int got = column_take(r, row, first + place, place, &typed[count]);
+	for (unsigned int i = 0; i < r->texts + r->numbers; i++) {
+		unsigned int place = i < r->texts ? i : TYPED_TEXTS + i - r->texts;
+		int got = column_take(r, row, first + i, place, &typed[count]);
 
 		if (got < 0)
 			return got;
@@ -66,14 +67,13 @@ int typed_read(struct typed_reading *r, const struct row *row, unsigned int firs
 	return 0;
 }
 
-void typed_columns_add(struct statement *s, const struct typed *typed)
+void typed_columns_add(struct statement *s, struct typed_reading *r)
 {
-	int texts = (int)typed->texts, numbers = TYPED_TEXTS + (int)typed->numbers;
-
-	for (int i = 0; i < TYPED_PLACES; i++) {
-		bool is_used = i < texts || (i >= TYPED_TEXTS && i < numbers);
-
+	r->texts = r->typed ? r->typed->texts : 0;
+	r->numbers = r->typed ? r->typed->numbers : 0;
+	for (unsigned int i = 0; i < r->texts + r->numbers; i++) {
 		statement_add(s, ", ");
-		statement_add(s, is_used ? typed_column(i) : i < TYPED_TEXTS ? "''" : "0::UBIGINT");
+		statement_add(s,
+			      typed_column((int)(i < r->texts ? i : TYPED_TEXTS + i - r->texts)));
 	}
 }

@@ -9,15 +9,15 @@
 struct typed_reading {
 	const struct typed *typed; /* of the file; NULL: it has no such columns */
 	struct pool *pool;
+	unsigned int texts, numbers;	/* columns of each that a SELECT has */
 	const char *keys[TYPED_PLACES]; /* copies of its keys */
 };
 
 /*
- * Adds TYPED_PLACES columns to a SELECT: those that have keys, and constants in place of the
- * others, since each column costs time. A span that is stored in this moment may lack a key that
- * gets its column now.
+ * Adds the columns that have keys to a SELECT, and notes how many these are, since each column
+ * costs time. A span that is stored in this moment may lack a key that gets its column now.
  */
-void typed_columns_add(struct statement *s, const struct typed *typed);
+void typed_columns_add(struct statement *s, struct typed_reading *r);
 
 /*
  * Puts the attributes in these columns, which begin at `first`, before those in the list. What they
