@@ -114,11 +114,18 @@ static bool sample_take(struct monitors *m, struct monitor *monitor,
 /* The minute of an alert is kept of the recording. */
 static void red_pin(struct monitors *m, const struct monitor_copy *copy, uint64_t now_ns)
 {
-	char why[MONITOR_NAME_BYTES + 16];
+	char why[MONITOR_NAME_BYTES + 16], text[512];
+	struct error e = {0};
 
+	if (!m->options.pin)
+		return;
 	snprintf(why, sizeof(why), "monitor %.50s", copy->rule.name);
-	if (m->options.pin)
-		m->options.pin(m->options.arg, why, now_ns - MINUTE_NS, now_ns);
+	if (!m->options.pin(m->options.arg, why, now_ns - MINUTE_NS, now_ns, &e) ||
+	    !m->options.warn)
+		return;
+	snprintf(text, sizeof(text), "the minute of monitor '%s' is not pinned: %.300s",
+		 copy->rule.name, e.text);
+	m->options.warn(text);
 }
 
 /* Without the lock, but for a moment. */

@@ -26,8 +26,11 @@ struct monitors_options {
 	const struct monitors_config *config; /* NULL: none; outlives it */
 	const char *dir;		      /* of the file */
 	struct store *store;
-	/* Pins the chunks of a time, in the thread that evaluates; NULL: nothing is recorded. */
-	int (*pin)(void *arg, const char *why, uint64_t from_ns, uint64_t to_ns);
+	/*
+	 * Pins the chunks of a time, in the thread that evaluates. 0 or a negative errno with the
+	 * cause. NULL: nothing is recorded.
+	 */
+	int (*pin)(void *arg, const char *why, uint64_t from_ns, uint64_t to_ns, struct error *e);
 	void *arg;
 	void (*warn)(const char *text); /* or NULL */
 };

@@ -14,7 +14,10 @@ static int answer_end(struct query *q, struct json *j, int err, int status)
 	if (!err)
 		return status;
 	q->body->count = 0;
-	return own_error(q, err == -ENOENT ? MHD_HTTP_NOT_FOUND : MHD_HTTP_INTERNAL_SERVER_ERROR,
+	return own_error(q,
+			 err == -ENOENT	 ? MHD_HTTP_NOT_FOUND
+			 : err == -E2BIG ? MHD_HTTP_BAD_REQUEST
+					 : MHD_HTTP_INTERNAL_SERVER_ERROR,
 			 q->e->text);
 }
 
@@ -63,7 +66,7 @@ static int pin_add(struct query *q, const struct serve_pins *pins)
 {
 	const char *trace = query_value(q, "trace");
 	char text[TRACE_ID_BYTES] = "";
-	struct pin_request request = {.trace = text, .why = "asked"};
+	struct pin_request request = {.trace = text, .why = PIN_ASKED};
 	struct trace_id id;
 	struct json j;
 	int err = 0;

@@ -316,19 +316,19 @@ static int nothing_take(void *arg, const char *data, size_t bytes)
 	return 0;
 }
 
-/* The pin is shown with the others. Why it failed, if it did, says nothing to whoever is told. */
-static int monitor_pin(void *arg, const char *why, uint64_t from_ns, uint64_t to_ns)
+/* The pin is shown with the others. */
+static int monitor_pin(void *arg, const char *why, uint64_t from_ns, uint64_t to_ns,
+		       struct error *e)
 {
 	const struct serve_pins *pins = ((const struct serve *)arg)->more->pins;
 	const struct pin_request request = {
 		.trace = "", .why = why, .from_ns = from_ns, .to_ns = to_ns};
 	const struct json_sink sink = {nothing_take, NULL};
-	struct error e = {0};
 	struct json j;
 
 	json_init(&j, &sink);
 	json_object_begin(&j, NULL);
-	return pins->make(pins->arg, &request, &j, &e);
+	return pins->make(pins->arg, &request, &j, e);
 }
 
 static int monitors_start(struct serve *s, const struct serve_options *options, struct error *e)

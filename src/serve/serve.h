@@ -106,17 +106,22 @@ struct serve_more {
 	int (*kernel)(void *arg, struct received_batch *batch, struct pool *pool, struct error *e);
 };
 
+#define PIN_ASKED "asked" /* why: a person, or a program of theirs, asked for it */
+
 /* What is to be pinned of a recording: the time of a trace, or a time. */
 struct pin_request {
 	const char *trace;	 /* 32 hex digits; "": none */
-	const char *why;	 /* a word */
+	const char *why;	 /* PIN_ASKED, or words */
 	uint64_t from_ns, to_ns; /* since 1970 */
 };
 
 /* Pins; called from any thread. 0 or a negative errno with a cause. */
 struct serve_pins {
 	int (*list)(void *arg, struct json *j, struct error *e); /* objects of an array */
-	/* Writes members of an object; -ENOENT: no chunk is left of that time. */
+	/*
+	 * Writes members of an object. -ENOENT: no chunk is left of that time; -E2BIG: they are
+	 * larger than the room of pins.
+	 */
 	int (*make)(void *arg, const struct pin_request *request, struct json *j, struct error *e);
 	int (*remove)(void *arg, const char *name, struct error *e); /* -ENOENT: there is none */
 	void *arg;

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "chunk/directory.h"
 #include "chunk/file.h"
+#include "serve/serve.h"
 
 #define CHUNKS "chunks"
 #define PIN_FILE ".pin"
@@ -155,120 +156,6 @@ static int chunks_link(int dir, int pinned, struct pin *pin, const struct pin_st
 	return has_own && pin->chunks ? 0 : error_say(e, ENOENT, "no chunk is left of that time");
 }
 
-/* ---- a pin ---- */
-
-static void name_make(struct pin *pin)
-{
-	time_t seconds = (time_t)(pin->from_ns / SECOND_NS);
-	struct tm tm;
-	char text[32];
-
-	gmtime_r(&seconds, &tm);
-	strftime(text, sizeof(text), "%Y%m%dT%H%M%S", &tm);
-	snprintf(pin->name, sizeof(pin->name), "%s.%03u-%s", text,
-		 (unsigned int)(pin->from_ns / 1000000 % 1000), *pin->trace ? pin->trace : "time");
-}
-
-static int pin_file_write(int fd, const struct pin *pin)
-{
-	char text[PIN_FILE_BYTES];
-	int bytes = snprintf(text, sizeof(text),
-			     "%" PRIu64 " %" PRIu64 " %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n",
-			     pin->from_ns, pin->to_ns, *pin->trace ? pin->trace : "-", pin->bytes,
-			     pin->chunks, pin->made_ns, pin->why);
-
-	return file_replace(fd, PIN_FILE, text, (size_t)bytes, false);
-}
-
-static int pin_fill(int dir, int pinned, struct pin *pin, const struct pin_state *state,
-		    struct error *e)
-{
-	const struct recording_hold hold = {.dir = pinned, .lock = -1};
-	int err = chunks_link(dir, pinned, pin, state, e);
-
-	if (!err && state)
-		err = recording_checkpoint_write(PINS_DIR, &hold, NULL, state->checkpoint, e);
-	if (!err) {
-		pin->made_ns = clock_read_ns(CLOCK_REALTIME);
-		err = pin_file_write(pinned, pin);
-		if (err)
-			error_set(e, err, "cannot pin chunks");
-	}
-	return err;
-}
-
-/* Makes it under another name, which says that it is not whole yet. */
-static int pin_build(int dir, int pins, struct pin *pin, const struct pin_state *state,
-		     struct error *e)
-{
-	char building[PIN_NAME_BYTES + 1];
-	int pinned, err;
-
-	snprintf(building, sizeof(building), ".%s", pin->name);
-	folder_remove(pins, building);
-	pinned = folder_open(pins, building, true);
-	err = pinned < 0 ? error_set(e, pinned, "cannot make a pin")
-			 : pin_fill(dir, pinned, pin, state, e);
-	if (pinned >= 0)
-		close(pinned);
-	if (!err) {
-		folder_remove(pins, pin->name); /* it is pinned anew */
-		if (renameat(pins, building, pins, pin->name))
-			err = error_set(e, -errno, "cannot make a pin");
-	}
-	if (err)
-		folder_remove(pins, building);
-	return err;
-}
-
-static int list_read(int pins, pin_list *out);
-
-/* The oldest go first, but not the one that was just made. */
-static void pins_limit(int pins, const char *newest, uint64_t most_bytes)
-{
-	pin_list list = {0};
-	uint64_t sum = 0;
-
-	if (list_read(pins, &list) == 0) {
-		for (size_t i = 0; i < list.count; i++) {
-			sum += list.data[i].bytes;
-			if (sum > most_bytes && strcmp(list.data[i].name, newest) != 0)
-				folder_remove(pins, list.data[i].name);
-		}
-	}
-	vec_free(&list);
-}
-
-/* The folder of pins, locked; a negative errno. */
-static int pins_open(int dir, bool makes)
-{
-	int fd = folder_open(dir, PINS_DIR, makes);
-
-	if (fd >= 0 && flock(fd, LOCK_EX)) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
-	return fd;
-}
-
-int pin_make(int dir, struct pin *pin, const struct pin_state *state, uint64_t most_bytes,
-	     struct error *e)
-{
-	int pins = pins_open(dir, true), err;
-
-	if (pins < 0)
-		return error_set(e, pins, "cannot make the folder of pins");
-	name_make(pin);
-	pin->bytes = pin->chunks = 0;
-	err = pin_build(dir, pins, pin, state, e);
-	if (!err)
-		pins_limit(pins, pin->name, most_bytes);
-	close(pins);
-	return err;
-}
-
 /* ---- the list ---- */
 
 static bool pin_read(int pins, const char *name, struct pin *pin)
@@ -322,6 +209,174 @@ static int list_read(int pins, pin_list *out)
 		qsort(out->data, out->count, sizeof(*out->data), pin_compare);
 	return err;
 }
+
+/* The folder of pins, locked; a negative errno. */
+static int pins_open(int dir, bool makes)
+{
+	int fd = folder_open(dir, PINS_DIR, makes);
+
+	if (fd >= 0 && flock(fd, LOCK_EX)) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+/* ---- room ---- */
+
+static bool is_asked(const struct pin *pin)
+{
+	return strcmp(pin->why, PIN_ASKED) == 0;
+}
+
+/* What somebody asked for stands first, then the newest. */
+static int rank_compare(const void *a, const void *b)
+{
+	const struct pin *x = a, *y = b;
+	int order = is_asked(y) - is_asked(x);
+
+	return order ? order : (x->made_ns < y->made_ns) - (x->made_ns > y->made_ns);
+}
+
+/*
+ * Removes pins from the end of the ranks until the others and `pin`, which is not there yet, take
+ * `most_bytes` at most. -E2BIG: those that stand before it leave no room for it; then none goes.
+ */
+static int room_make(int pins, const struct pin *pin, uint64_t most_bytes, struct error *e)
+{
+	uint64_t before = 0, sum = pin->bytes;
+	pin_list list = {0};
+	int err = list_read(pins, &list);
+
+	if (!err && list.count)
+		qsort(list.data, list.count, sizeof(*list.data), rank_compare);
+	for (size_t i = 0; i < list.count && !err; i++) {
+		if (strcmp(list.data[i].name, pin->name) == 0)
+			list.data[i].bytes = 0; /* it is pinned anew */
+		if (is_asked(&list.data[i]) && !is_asked(pin))
+			before += list.data[i].bytes;
+	}
+	if (!err && before + pin->bytes > most_bytes)
+		err = error_say(e, E2BIG,
+				"its chunks take %" PRIu64 " MB, and there is room for %" PRIu64
+				" MB: pins take a fifth of the size in --keep at most, or 512 MB",
+				(pin->bytes >> 20) + 1,
+				before < most_bytes ? (most_bytes - before) >> 20 : 0);
+	for (size_t i = 0; i < list.count && !err; i++) {
+		sum += list.data[i].bytes;
+		if (sum > most_bytes && list.data[i].bytes)
+			folder_remove(pins, list.data[i].name);
+	}
+	vec_free(&list);
+	return err;
+}
+
+/* ---- a pin ---- */
+
+static void name_make(struct pin *pin)
+{
+	time_t seconds = (time_t)(pin->from_ns / SECOND_NS);
+	struct tm tm;
+	char text[32];
+
+	gmtime_r(&seconds, &tm);
+	strftime(text, sizeof(text), "%Y%m%dT%H%M%S", &tm);
+	snprintf(pin->name, sizeof(pin->name), "%s.%03u-%s", text,
+		 (unsigned int)(pin->from_ns / 1000000 % 1000), *pin->trace ? pin->trace : "time");
+}
+
+static int pin_file_write(int fd, const struct pin *pin)
+{
+	char text[PIN_FILE_BYTES];
+	int bytes = snprintf(text, sizeof(text),
+			     "%" PRIu64 " %" PRIu64 " %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n",
+			     pin->from_ns, pin->to_ns, *pin->trace ? pin->trace : "-", pin->bytes,
+			     pin->chunks, pin->made_ns, pin->why);
+
+	return file_replace(fd, PIN_FILE, text, (size_t)bytes, false);
+}
+
+static int pin_fill(int dir, int pinned, struct pin *pin, const struct pin_state *state,
+		    struct error *e)
+{
+	const struct recording_hold hold = {.dir = pinned, .lock = -1};
+	int err = chunks_link(dir, pinned, pin, state, e);
+
+	if (!err && state)
+		err = recording_checkpoint_write(PINS_DIR, &hold, NULL, state->checkpoint, e);
+	if (!err) {
+		pin->made_ns = clock_read_ns(CLOCK_REALTIME);
+		err = pin_file_write(pinned, pin);
+		if (err)
+			error_set(e, err, "cannot pin chunks");
+	}
+	return err;
+}
+
+static void building_name(char building[PIN_NAME_BYTES + 1], const struct pin *pin)
+{
+	snprintf(building, PIN_NAME_BYTES + 1, ".%s", pin->name);
+}
+
+/* Makes it under another name, which says that it is not whole yet. */
+static int pin_build(int dir, int pins, struct pin *pin, const struct pin_state *state,
+		     struct error *e)
+{
+	char building[PIN_NAME_BYTES + 1];
+	int pinned, err;
+
+	building_name(building, pin);
+	folder_remove(pins, building);
+	pinned = folder_open(pins, building, true);
+	err = pinned < 0 ? error_set(e, pinned, "cannot make a pin")
+			 : pin_fill(dir, pinned, pin, state, e);
+	if (pinned >= 0)
+		close(pinned);
+	if (err)
+		folder_remove(pins, building);
+	return err;
+}
+
+/* Gives one that was built its name, if there is room for it. */
+static int pin_settle(int pins, const struct pin *pin, uint64_t most_bytes, struct error *e)
+{
+	char building[PIN_NAME_BYTES + 1];
+	int err = room_make(pins, pin, most_bytes, e);
+
+	building_name(building, pin);
+	if (!err) {
+		folder_remove(pins, pin->name); /* it is pinned anew */
+		if (renameat(pins, building, pins, pin->name))
+			err = error_set(e, -errno, "cannot make a pin");
+	}
+	if (err)
+		folder_remove(pins, building);
+	return err;
+}
+
+int pin_make(int dir, struct pin *pin, const struct pin_state *state, uint64_t most_bytes,
+	     struct error *e)
+{
+	int pins = pins_open(dir, true), err = 0;
+	struct pin before;
+
+	if (pins < 0)
+		return error_set(e, pins, "cannot make the folder of pins");
+	name_make(pin);
+	pin->bytes = pin->chunks = 0;
+	if (!is_asked(pin) && pin_read(pins, pin->name, &before) && is_asked(&before)) {
+		*pin = before;
+	} else {
+		err = pin_build(dir, pins, pin, state, e);
+		err = err ? err : pin_settle(pins, pin, most_bytes, e);
+	}
+	close(pins);
+	return err;
+}
+
+/* ---- all of them ---- */
 
 int pins_list(int dir, pin_list *out)
 {

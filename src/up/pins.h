@@ -29,8 +29,8 @@
 struct pin {
 	char name[PIN_NAME_BYTES];
 	char trace[PIN_TRACE_BYTES]; /* 32 hex digits; "": it is of a time */
-	char why[PIN_WHY_BYTES];
-	uint64_t from_ns, to_ns; /* since 1970 */
+	char why[PIN_WHY_BYTES];     /* PIN_ASKED, "slow", or "monitor NAME" */
+	uint64_t from_ns, to_ns;     /* since 1970 */
 	uint64_t bytes, chunks;
 	uint64_t made_ns; /* since 1970 */
 };
@@ -40,8 +40,10 @@ typedef VEC(struct pin) pin_list;
 /*
  * Pins what the chunks of the directory `dir` (a descriptor) have of the time of a pin, of which
  * trace, why and the times are given; fills in the rest. `state`, which may be NULL, is that before
- * state_end_unix_ns: chunks from there on are pinned, too. Then the oldest pins go that make all
- * larger than `most_bytes`. -ENOENT: no chunk is left of that time.
+ * state_end_unix_ns: chunks from there on are pinned, too. All pins take `most_bytes` at most: the
+ * oldest of those go that nobody asked for, then the oldest of the others. One that nobody asked
+ * for neither takes the room of those, nor the place of one of the same name, which is returned
+ * then. -ENOENT: no chunk is left of that time; -E2BIG: it is larger than the room.
  */
 struct pin_state {
 	const struct recording_checkpoint *checkpoint;
