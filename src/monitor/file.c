@@ -50,38 +50,18 @@ static void dir_sync(const struct monitors *m)
 	close(fd);
 }
 
-static int save(struct monitors *m, bool sync)
+int monitors_file_write(const struct monitors *m, const struct bytes *data, bool sync)
 {
 	char path[PATH_MAX], new[PATH_MAX];
-	struct bytes data = {0};
 	int err = path_make(path, m, "");
 
 	err = err ? err : path_make(new, m, ".new");
-	err = err ? err : monitors_kept_write(&m->kept, &data);
-	err = err ? err : file_write(new, &data, sync);
-	bytes_free(&data);
+	err = err ? err : file_write(new, data, sync);
 	if (!err && rename(new, path))
 		err = -errno;
 	if (!err && sync)
 		dir_sync(m);
 	return err;
-}
-
-void monitors_save(struct monitors *m, bool sync)
-{
-	int err = save(m, sync);
-	char text[192];
-
-	if (!err) {
-		*m->save_failed = '\0';
-		return;
-	}
-	if (!*m->save_failed && m->options.warn) {
-		snprintf(text, sizeof(text), "cannot write " MONITORS_FILE ": %s",
-			 strerrordesc_np(-err));
-		m->options.warn(text);
-	}
-	snprintf(m->save_failed, sizeof(m->save_failed), "%s", strerrordesc_np(-err));
 }
 
 /* All of a regular file. -ENOENT: there is none. */

@@ -13,21 +13,35 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define MINUTE_NS (60 * SECOND_NS)
 
+/* Who waits for a rule (monitors_await()). */
+struct awaiting {
+	char name[MONITOR_NAME_BYTES];
+	uint64_t change; /* that is to be saved */
+	uint64_t until_ns;
+	void (*ready)(void *arg);
+	void *arg;
+};
+
 struct monitors {
 	struct monitors_options options;
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* of CLOCK_MONOTONIC: something is to be done, or it ends */
-	pthread_t evaluator, teller;
-	bool has_evaluator, has_teller;
+	pthread_t evaluator, teller, saver;
+	bool has_evaluator, has_teller, has_saver;
 	/* with the lock: */
 	struct monitors_kept kept;
 	uint64_t numbers;    /* of rules that were made */
 	uint64_t evaluation; /* grows when all are evaluated */
 	bool is_new;	     /* a rule was made or changed: evaluate now */
 	bool is_ending;
-	uint64_t begun_ns;     /* since 1970 */
-	atomic_bool stop;      /* ends what is being told */
+	uint64_t begun_ns;	 /* since 1970 */
+	atomic_bool stop;	 /* ends what is being told */
+	uint64_t to_save, saved; /* the last change, and the last one that is in the file */
+	bool must_sync;		 /* those in between are to be on the disk */
+	bool saver_ends;
 	char save_failed[128]; /* why the file could not be written; "": it could */
+	VEC(struct awaiting) awaiting;
+	bool is_released; /* nobody may wait any more */
 };
 
 /* Since 1970. */
@@ -45,8 +59,20 @@ static inline void monitors_wait(struct monitors *m, uint64_t until_ns)
 	pthread_cond_timedwait(&m->changed, &m->lock, &until);
 }
 
-/* With the lock: writes the file, durably or not. What fails is kept in save_failed. */
+/*
+ * With the lock: another thread writes the file soon, durably or not. What fails is kept in
+ * save_failed.
+ */
 void monitors_save(struct monitors *m, bool sync);
+
+/* With the lock, which it leaves meanwhile: waits until all is written that is to be written. */
+void monitors_save_await(struct monitors *m);
+
+/* The thread that writes. It ends once `saver_ends` is set and all is written. */
+void *monitors_saver_run(void *arg);
+
+/* Writes the file, without the lock. 0 or a negative errno. For one thread. */
+int monitors_file_write(const struct monitors *m, const struct bytes *data, bool sync);
 
 /* Before other threads run: reads the file, and joins it with the configuration. */
 int monitors_load(struct monitors *m, struct error *e);

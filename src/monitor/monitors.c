@@ -12,8 +12,10 @@
 
 static int threads_start(struct monitors *m)
 {
-	int err = thread_start(&m->evaluator, monitors_evaluator_run, m);
+	int err = thread_start(&m->saver, monitors_saver_run, m);
 
+	m->has_saver = !err;
+	err = err ? err : thread_start(&m->evaluator, monitors_evaluator_run, m);
 	m->has_evaluator = !err;
 	err = err ? err : thread_start(&m->teller, monitors_teller_run, m);
 	m->has_teller = !err;
@@ -75,9 +77,16 @@ void monitors_close(struct monitors *m)
 		pthread_join(m->evaluator, NULL);
 	if (m->has_teller)
 		pthread_join(m->teller, NULL);
+	pthread_mutex_lock(&m->lock);
 	if (m->has_teller && m->kept.monitors.count)
 		monitors_save(m, true);
+	m->saver_ends = true;
+	pthread_cond_broadcast(&m->changed);
+	pthread_mutex_unlock(&m->lock);
+	if (m->has_saver)
+		pthread_join(m->saver, NULL);
 	monitors_kept_free(&m->kept);
+	vec_free(&m->awaiting);
 	pthread_cond_destroy(&m->changed);
 	pthread_mutex_destroy(&m->lock);
 	free(m);

@@ -3,12 +3,12 @@
  * Monitors: rules that are evaluated each ten seconds over the sums of the store, with the state of
  * each, and the actions that are told of changes.
  *
- * One thread evaluates, another one tells. Rules are those of the configuration, which only a
- * restart changes, and those of the API. States, histories and what is still to be told are in the
- * file monitors.json of the directory (kept.h), which is written before an attempt to tell begins.
- * So nothing is told twice: an attempt that a crash cut short is given up, and shown. While a
- * change is tried again, later ones of the same monitor wait behind it, for the same action. Any
- * thread may call these functions.
+ * One thread evaluates, another one tells, a third one writes the file. Rules are those of the
+ * configuration, which only a restart changes, and those of the API. States, histories and what is
+ * still to be told are in the file monitors.json of the directory (kept.h), which is written before
+ * an attempt to tell begins. So nothing is told twice: an attempt that a crash cut short is given
+ * up, and shown. While a change is tried again, later ones of the same monitor wait behind it, for
+ * the same action. Any thread may call these functions.
  */
 #ifndef MONITOR_MONITORS_H
 #define MONITOR_MONITORS_H
@@ -48,7 +48,8 @@ void monitors_write(struct monitors *m, struct json *j);
 int monitors_write_one(struct monitors *m, const char *name, struct json *j);
 
 /*
- * Makes or changes a rule by texts in JSON: {"name":"x","value":"p99",...}, and evaluates it.
+ * Makes or changes a rule by texts in JSON: {"name":"x","value":"p99",...}. Other threads evaluate
+ * and save it: monitors_await().
  * `name`: NULL to make one that is named in the text; else of the one to change, whose other keys
  * stay. "mute" may be a time, such as 2h. A rule of the file can only be muted and unmuted.
  * `made` gets its name. -EINVAL: the text is wrong; -EEXIST, -ENOENT, -EPERM; -ENOSPC: there are
@@ -56,6 +57,16 @@ int monitors_write_one(struct monitors *m, const char *name, struct json *j);
  */
 int monitors_put(struct monitors *m, const char *name, const struct bytes *text,
 		 char made[MONITOR_NAME_BYTES], struct error *e);
+
+/*
+ * Calls back once what was put last is on the disk and the rule of this name has a value, after two
+ * seconds at most, and at once when all are released: from any thread, in which the callback waits
+ * for nothing and calls none of these functions. 0; -ECANCELED: they were released; or -ENOMEM.
+ */
+int monitors_await(struct monitors *m, const char *name, void (*ready)(void *arg), void *arg);
+
+/* Calls back all who wait, now and from now on. NULL is allowed. */
+void monitors_release(struct monitors *m);
 
 /* -ENOENT; -EPERM: it is a rule of the file. */
 int monitors_remove(struct monitors *m, const char *name, struct error *e);

@@ -5,13 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/json_reader.h"
 #include "base/units.h"
 #include "monitor/internal.h"
 
 #define DEPTH 4
-#define ANSWER_NS (2 * SECOND_NS) /* for the first value */
 
 /* The content of a request. */
 struct asked {
@@ -225,20 +223,6 @@ static int change(struct monitors *m, struct monitor *monitor, const struct aske
 	return 0;
 }
 
-/* Waits until it has a value. */
-static void value_await(struct monitors *m, const char *name)
-{
-	uint64_t until_ns = clock_now_ns() + ANSWER_NS;
-	const struct monitor *monitor;
-
-	do {
-		monitor = monitor_find(&m->kept, name);
-		if (monitor && !monitor->status.last.at_ns)
-			monitors_wait(m, until_ns);
-	} while (monitor && !monitor->status.last.at_ns && !m->is_ending &&
-		 clock_now_ns() < until_ns);
-}
-
 static int put(struct monitors *m, const char *name, const struct bytes *text, struct asked *asked,
 	       struct error *e)
 {
@@ -272,7 +256,6 @@ int monitors_put(struct monitors *m, const char *name, const struct bytes *text,
 		monitors_save(m, true);
 		m->is_new = true;
 		pthread_cond_broadcast(&m->changed);
-		value_await(m, made);
 	}
 	pthread_mutex_unlock(&m->lock);
 	return err;

@@ -196,6 +196,7 @@ static void attempt(struct monitors *m, struct telling *t)
 	t->is_begun = true;
 	t->attempts++;
 	monitors_save(m, true);
+	monitors_save_await(m);
 	pthread_mutex_unlock(&m->lock);
 	err = action->is_webhook ? action_webhook(&acting, why) : action_command(&acting, why);
 	pthread_mutex_lock(&m->lock);

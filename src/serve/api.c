@@ -136,6 +136,10 @@ static enum MHD_Result query_answer(const struct api_source *source,
 	q.e = &e;
 	status = route->answer(&q);
 	pool_free(&pool);
+	if (status == QUERY_LATER) {
+		bytes_free(&body);
+		return MHD_YES;
+	}
 	if (q.response) {
 		bytes_free(&body);
 		return answer_stream(connection, (unsigned int)status, q.response);
@@ -173,7 +177,7 @@ static bool type_is_json(const char *type)
 }
 
 enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connection *connection,
-			      const char *url, const char *method, const struct bytes *sent)
+			      const char *url, const char *method, struct sent *sent)
 {
 	const struct page *page = routes->source.page;
 	const struct route *route;
@@ -202,48 +206,43 @@ enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connect
 	if (!is_read(method) && !type_is_json(request_header(connection, "Content-Type")))
 		return answer_text(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
 				   "what changes something has Content-Type: application/json");
-	if (sent && sent->count > SENT_BYTES_MAX)
+	if (sent && sent->body.count > SENT_BYTES_MAX)
 		return answer_text(connection, MHD_HTTP_CONTENT_TOO_LARGE,
 				   "the body of the request is too large");
 	return query_answer(&routes->source, connection, route,
 			    &(struct query){.word = word, .method = method, .sent = sent});
 }
 
-/* The body of a request, as long as it comes. */
-struct sending {
-	struct bytes body;
-};
-
 static enum MHD_Result query_take(void *arg, struct MHD_Connection *connection, const char *url,
 				  const char *method, const char *version, const char *data,
 				  size_t *bytes, void **state)
 {
-	struct sending *sending = *state;
+	struct sent *sent = *state;
 	struct api *a = arg;
 
-	if (!sending) {
-		*state = calloc(1, sizeof(*sending));
+	if (!sent) {
+		*state = calloc(1, sizeof(*sent));
 		return *state ? MHD_YES : MHD_NO;
 	}
 	if (*bytes) { /* a query has none, and nothing needs more */
-		if (!is_read(method) && sending->body.count <= SENT_BYTES_MAX)
-			bytes_put(&sending->body, data, *bytes);
+		if (!is_read(method) && sent->body.count <= SENT_BYTES_MAX)
+			bytes_put(&sent->body, data, *bytes);
 		*bytes = 0;
 		return MHD_YES;
 	}
 	deadline_end(connection);
-	return routes_answer(&a->routes, connection, url, method, &sending->body);
+	return routes_answer(&a->routes, connection, url, method, sent);
 }
 
 static void query_end(void *arg, struct MHD_Connection *connection, void **state,
 		      enum MHD_RequestTerminationCode why)
 {
-	struct sending *sending = *state;
+	struct sent *sent = *state;
 
 	deadline_begin(connection);
-	if (sending)
-		bytes_free(&sending->body);
-	free(sending);
+	if (sent)
+		bytes_free(&sent->body);
+	free(sent);
 	*state = NULL;
 }
 

@@ -53,15 +53,38 @@ static int one_show(struct query *q, const char *name, int status)
 	return own_error(q, MHD_HTTP_NOT_FOUND, "there is no such monitor");
 }
 
-/* Makes one, or changes that of a name. */
+static void put_resume(void *connection)
+{
+	MHD_resume_connection(connection);
+}
+
+/*
+ * Makes one, or changes that of a name. It is shown once it has a value and is on the disk: no
+ * thread of the server waits for these.
+ */
 static int one_put(struct query *q, const char *name)
 {
 	static const struct bytes none;
+	int status = name ? MHD_HTTP_OK : MHD_HTTP_CREATED, err;
+	struct later *later = q->sent ? &q->sent->later : NULL;
 	char made[MONITOR_NAME_BYTES];
-	int err = monitors_put(q->source->monitors, name, q->sent ? q->sent : &none, made, q->e);
 
-	return err ? refusal(q, err) : one_show(q, made, name ? MHD_HTTP_OK : MHD_HTTP_CREATED);
+	if (later && later->status)
+		return one_show(q, later->word, later->status);
+	err = monitors_put(q->source->monitors, name, later ? &q->sent->body : &none, made, q->e);
+	if (err)
+		return refusal(q, err);
+	if (!later)
+		return one_show(q, made, status);
+	later->status = status;
+	strcpy(later->word, made);
+	MHD_suspend_connection(q->connection);
+	if (monitors_await(q->source->monitors, made, put_resume, q->connection))
+		MHD_resume_connection(q->connection);
+	return QUERY_LATER;
 }
+
+_Static_assert(LATER_WORD_BYTES >= MONITOR_NAME_BYTES, "a name fits");
 
 static int one_remove(struct query *q, const char *name)
 {

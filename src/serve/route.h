@@ -3,20 +3,38 @@
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H
 
+#include <errno.h>
 #include <microhttpd.h>
 
 #include "base/bytes.h"
 #include "base/pool.h"
 #include "serve/api.h"
 
+#define LATER_WORD_BYTES 64
+
+/* A request that is answered later. Starts with all zero. */
+struct later {
+	int status; /* and `word`: for the route that said QUERY_LATER */
+	char word[LATER_WORD_BYTES];
+};
+
+/* The connection is suspended; once it is resumed, the route is called again. */
+#define QUERY_LATER (-EINPROGRESS)
+
+/* What a request brings that may change something, until it is answered. Starts with all zero. */
+struct sent {
+	struct bytes body;
+	struct later later;
+};
+
 struct query {
 	struct MHD_Connection *connection;
 	const struct api_source *source;
-	const char *word;	  /* of the path, for "*" of the route */
-	const char *method;	  /* GET and HEAD, unless the path may change something */
-	const struct bytes *sent; /* the body of the request; NULL: none */
-	struct pool *pool;	  /* until the answer is made */
-	struct bytes *body;	  /* the answer, in JSON unless `type` says another content type */
+	const char *word;   /* of the path, for "*" of the route */
+	const char *method; /* GET and HEAD, unless the path may change something */
+	struct sent *sent;  /* the body of the request; NULL: it has none */
+	struct pool *pool;  /* until the answer is made */
+	struct bytes *body; /* the answer, in JSON unless `type` says another content type */
 	const char *type;
 	struct error *e;
 	const char *kernel; /* which kernel spans trace_find() found: none, stored, all */
@@ -25,7 +43,7 @@ struct query {
 
 /*
  * A path: "*" stands for any text. The function fills the body and returns the HTTP status, or a
- * negative errno with a cause.
+ * negative errno with a cause, or QUERY_LATER.
  */
 struct route {
 	const char *path;
@@ -49,9 +67,12 @@ struct route_set {
 
 #define SENT_BYTES_MAX 65536u /* of the body of a request that changes something */
 
-/* Answers a request. `sent` is its body; NULL: it has none, or it was passed over. */
+/*
+ * Answers a request, or suspends it. `sent` is its body, which stays until the end of the request;
+ * NULL: it has none, or it was passed over.
+ */
 enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connection *connection,
-			      const char *url, const char *method, const struct bytes *sent);
+			      const char *url, const char *method, struct sent *sent);
 
 /* A parameter of the query; NULL: it is missing or empty. */
 const char *query_value(const struct query *q, const char *name);

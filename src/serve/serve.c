@@ -447,6 +447,7 @@ int serve_close(struct serve *s, struct error *e)
 	receiver_stop(s->zipkin);
 	grpc_stop(s->grpc);
 	live_stop(s->live);
+	monitors_release(s->monitors);
 	api_stop(s->api);
 	api_stop(s->jaeger);
 	monitors_close(s->monitors);
