@@ -101,6 +101,19 @@ static void damaged_put_aside(struct monitors *m, const char *path)
 					      "monitors begin anew, without those of the API");
 }
 
+static void left_out_tell(const struct monitors *m)
+{
+	char text[256], more[48] = "";
+
+	if (!m->kept.left_out || !m->options.warn)
+		return;
+	if (m->kept.left_out > 1)
+		snprintf(more, sizeof(more), " (and %u others)", m->kept.left_out - 1);
+	snprintf(text, sizeof(text), "a monitor in " MONITORS_FILE " is left out, %s%s",
+		 m->kept.left_out_why, more);
+	m->options.warn(text);
+}
+
 /* The reason why a rule of the API is left out; NULL: it stays. */
 static const char *left_out_why(const struct monitors *m, struct monitor *one)
 {
@@ -169,6 +182,7 @@ int monitors_load(struct monitors *m, struct error *e)
 	bytes_free(&data);
 	if (err && err != -ENOENT)
 		return error_set(e, err, "cannot read " MONITORS_FILE);
+	left_out_tell(m);
 	err = config_join(m);
 	if (err)
 		return error_set(e, err, "cannot begin to monitor");

@@ -2,6 +2,7 @@
 #include "monitor/kept.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,16 +157,19 @@ static void text_read(struct json_reader *r, char *to, size_t size)
 		to[json_text_decode(text, to)] = '\0';
 }
 
-static enum monitor_state state_read(struct json_reader *r, enum monitor_state most)
+/* *why says what is wrong with what the state is of. */
+static enum monitor_state state_read(struct json_reader *r, enum monitor_state most,
+				     const char **why)
 {
 	char name[16];
 	enum monitor_state state;
 
 	text_read(r, name, sizeof(name));
 	state = monitor_state_find(name);
-	if (state > most)
-		json_fail(r, "a state that there is not");
-	return r->wrong ? MONITOR_OK : state;
+	if (state <= most)
+		return state;
+	*why = "it has a state that there is not";
+	return MONITOR_OK;
 }
 
 static double value_read(struct json_reader *r)
@@ -181,7 +185,7 @@ static double value_read(struct json_reader *r)
 	return value;
 }
 
-static void change_read(struct json_reader *r, struct monitor_status *s)
+static void change_read(struct json_reader *r, struct monitor_status *s, const char **why)
 {
 	struct monitor_change change = {.state = MONITOR_NO_DATA};
 	struct json_text key;
@@ -191,7 +195,7 @@ static void change_read(struct json_reader *r, struct monitor_status *s)
 		if (json_text_is(key, "at_ns"))
 			change.at_ns = json_u64_read(r, UINT64_MAX);
 		else if (json_text_is(key, "state"))
-			change.state = state_read(r, MONITOR_NO_DATA);
+			change.state = state_read(r, MONITOR_NO_DATA, why);
 		else if (json_text_is(key, "value"))
 			change.value = value_read(r);
 		else
@@ -201,7 +205,7 @@ static void change_read(struct json_reader *r, struct monitor_status *s)
 		monitor_history_add(s, &change);
 }
 
-static void rule_read(struct json_reader *r, struct monitor_rule *rule)
+static void rule_read(struct json_reader *r, struct monitor_rule *rule, const char **why)
 {
 	struct json_text key;
 
@@ -215,19 +219,19 @@ static void rule_read(struct json_reader *r, struct monitor_rule *rule)
 		k = rule_key_find(name);
 		text_read(r, text, sizeof(text));
 		if (k < RULE_KEYS_COUNT && !r->wrong && monitor_rule_set(rule, k, text, NULL))
-			json_fail(r, "a rule that there is not");
+			*why = "its rule has characters that no text has";
 	}
 }
 
 static bool status_member_read(struct json_reader *r, struct json_text key,
-			       struct monitor_status *s)
+			       struct monitor_status *s, const char **why)
 {
 	if (json_text_is(key, "state"))
-		s->state = state_read(r, MONITOR_NO_DATA);
+		s->state = state_read(r, MONITOR_NO_DATA, why);
 	else if (json_text_is(key, "level"))
-		s->level = state_read(r, MONITOR_ALERT);
+		s->level = state_read(r, MONITOR_ALERT, why);
 	else if (json_text_is(key, "told"))
-		s->told = state_read(r, MONITOR_ALERT);
+		s->told = state_read(r, MONITOR_ALERT, why);
 	else if (json_text_is(key, "since_ns"))
 		s->since_ns = json_u64_read(r, UINT64_MAX);
 	else if (json_text_is(key, "muted_until_ns"))
@@ -237,31 +241,32 @@ static bool status_member_read(struct json_reader *r, struct json_text key,
 	return true;
 }
 
-static void monitor_read(struct json_reader *r, struct monitor *m)
+/* NULL, or why it is left out. */
+static const char *monitor_read(struct json_reader *r, struct monitor *m)
 {
+	const char *why = NULL;
 	struct json_text key;
 
 	m->status = MONITOR_STATUS_INITIAL;
 	json_object_enter(r);
 	while (json_key_next(r, &key)) {
-		if (status_member_read(r, key, &m->status))
+		if (status_member_read(r, key, &m->status, &why))
 			continue;
 		if (json_text_is(key, "name")) {
 			text_read(r, m->rule.name, sizeof(m->rule.name));
 		} else if (json_text_is(key, "file")) {
 			m->is_of_file = json_boolean_read(r);
 		} else if (json_text_is(key, "rule")) {
-			rule_read(r, &m->rule);
+			rule_read(r, &m->rule, &why);
 		} else if (json_text_is(key, "history")) {
 			json_array_enter(r);
 			while (json_item_next(r))
-				change_read(r, &m->status);
+				change_read(r, &m->status, &why);
 		} else {
 			json_skip(r);
 		}
 	}
-	if (!r->wrong && monitor_name_check(m->rule.name, NULL))
-		json_fail(r, "a monitor without a name");
+	return monitor_name_check(m->rule.name, NULL) ? "no monitor may have its name" : why;
 }
 
 static void payload_read(struct json_reader *r, struct telling *t)
@@ -277,8 +282,10 @@ static void payload_read(struct json_reader *r, struct telling *t)
 		t->payload[json_text_decode(text, t->payload)] = '\0';
 }
 
-static void telling_read(struct json_reader *r, struct telling *t)
+/* Whether it is one. */
+static bool telling_read(struct json_reader *r, struct telling *t)
 {
+	const char *why = NULL;
 	struct json_text key;
 
 	json_object_enter(r);
@@ -288,7 +295,7 @@ static void telling_read(struct json_reader *r, struct telling *t)
 		else if (json_text_is(key, "action"))
 			text_read(r, t->action, sizeof(t->action));
 		else if (json_text_is(key, "state"))
-			t->state = state_read(r, MONITOR_ALERT);
+			t->state = state_read(r, MONITOR_ALERT, &why);
 		else if (json_text_is(key, "at_ns"))
 			t->at_ns = json_u64_read(r, UINT64_MAX);
 		else if (json_text_is(key, "next_ns"))
@@ -306,6 +313,13 @@ static void telling_read(struct json_reader *r, struct telling *t)
 		else
 			json_skip(r);
 	}
+	return !why;
+}
+
+static void left_out_add(struct monitors_kept *out, const char *name, const char *why)
+{
+	if (!out->left_out++)
+		snprintf(out->left_out_why, sizeof(out->left_out_why), "'%s': %s", name, why);
 }
 
 static int monitors_read(struct json_reader *r, struct monitors_kept *out)
@@ -315,13 +329,16 @@ static int monitors_read(struct json_reader *r, struct monitors_kept *out)
 	json_array_enter(r);
 	while (!err && json_item_next(r)) {
 		struct monitor *m = calloc(1, sizeof(*m));
+		const char *why = m ? monitor_read(r, m) : NULL;
 
-		err = m ? vec_push(&out->monitors, m) : -ENOMEM;
-		if (err) {
+		if (m && !r->wrong && why) {
+			left_out_add(out, m->rule.name, why);
 			free(m);
-			break;
+			continue;
 		}
-		monitor_read(r, m);
+		err = m ? vec_push(&out->monitors, m) : -ENOMEM;
+		if (err)
+			free(m);
 		if (out->monitors.count > 2 * MONITOR_RULES_MAX)
 			json_fail(r, "too many monitors");
 	}
@@ -336,8 +353,10 @@ static int tellings_read(struct json_reader *r, struct monitors_kept *out)
 	while (!err && json_item_next(r)) {
 		struct telling t = {0};
 
-		telling_read(r, &t);
-		err = vec_push(&out->tellings, t);
+		if (telling_read(r, &t) || r->wrong)
+			err = vec_push(&out->tellings, t);
+		else
+			telling_free(&t);
 		if (err)
 			telling_free(&t);
 		if (out->tellings.count > TELLINGS_MAX + TELLINGS_FAILED_MAX)

@@ -43,14 +43,17 @@ struct monitors_kept {
 	VEC(struct telling) tellings;	/* the oldest first */
 	uint64_t evaluated_ns;		/* since 1970 */
 	uint64_t told, failed;		/* tellings that arrived, and that were given up */
+	/* monitors that were not read, and the first of them with the reason */
+	unsigned int left_out;
+	char left_out_why[MONITOR_NAME_BYTES + 64];
 };
 
 /* Writes all into a buffer that is empty. 0 or -ENOMEM. */
 int monitors_kept_write(const struct monitors_kept *kept, struct bytes *out);
 
 /*
- * Reads what monitors_kept_write() wrote into what is empty. Rules are not finished yet. -EPROTO:
- * it is none of that. Free it in any case.
+ * Reads what monitors_kept_write() wrote into what is empty. Rules are not finished yet. A monitor
+ * that is none is left out. -EPROTO: it is none of that. Free it in any case.
  */
 int monitors_kept_read(const void *data, size_t bytes, struct monitors_kept *out);
 

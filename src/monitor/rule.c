@@ -66,6 +66,8 @@ int monitor_name_check(const char *name, struct error *e)
 	if (strlen(name) >= MONITOR_NAME_BYTES)
 		return error_say(e, EINVAL, "the name is too long: %d bytes at most",
 				 MONITOR_NAME_BYTES - 1);
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return error_say(e, EINVAL, "a name is not '.' or '..', which no address can have");
 	if (!is_plain(name) || strpbrk(name, "/\\\"[],"))
 		return error_say(e, EINVAL, "a name has none of / \\ \" [ ] and ,");
 	return 0;

@@ -67,7 +67,10 @@ struct monitor_rule {
 	bool muted;
 };
 
-/* A name has letters, digits, blanks and the like, and no control characters. 0 or -EINVAL. */
+/*
+ * A name has letters, digits, blanks and the like, and no control characters. It is a part of an
+ * address: it has no slash, and is neither "." nor "..". 0 or -EINVAL.
+ */
 int monitor_name_check(const char *name, struct error *e);
 
 /* The key of a text, with "-" or "_"; RULE_KEYS_COUNT: there is none. */

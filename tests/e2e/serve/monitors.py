@@ -137,6 +137,10 @@ def check_refusals(server, checks):
             ("an action that the file has not", "POST", "", {**rule, "notify": ["http://evil.example"]}, None, 400),
             ("an address", "POST", "", {**rule, "url": "http://evil.example"}, None, 400),
             ("no JSON", "POST", "", "x", None, 400),
+            ("no name", "POST", "", {**rule, "name": ""}, None, 400),
+            ("the name of a folder", "POST", "", {**rule, "name": ".."}, None, 400),
+            ("a name with a slash", "POST", "", {**rule, "name": "a/b"}, None, 400),
+            ("a long name", "POST", "", {**rule, "name": "x" * 64}, None, 400),
             ("a large body", "POST", "", {**rule, "value": "x" * 70000}, None, 413),
             ("a rule of the file", "DELETE", "/file%20rule", {}, None, 403),
             ("another method", "PUT", "", rule, None, 405)):
@@ -184,6 +188,22 @@ def check_changes(server, checks, sink):
     checks.equal("it is deleted", (change(server, "DELETE", path, {})[0], sorted(states(server))), (200, ["file rule", "waits"]))
 
 
+def check_damage(server, checks, start, folder):
+    """A name in monitors.json that none may have: that monitor alone goes, and a line says so."""
+    server.end(signal.SIGTERM)
+    path = f"{folder}/monitors.json"
+    with open(path, encoding="utf-8") as file:
+        kept = json.load(file)
+    one = next(one for one in kept["monitors"] if one["name"] == "waits")
+    kept["monitors"].insert(0, {**one, "name": ".."})
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(kept, file)
+    server = start()
+    checks.equal("the others are there", states(server), {"file rule": "alert", "waits": "warn"})
+    checks.equal("nothing is put aside", os.path.exists(f"{path}.damaged"), False)
+    return server
+
+
 def check_mistakes(fathom, checks, folder):
     path = f"{folder}/wrong.conf"
     for text, says in (("[monitor a]\ncolour = red\n", f"{path}:2: there is no key 'colour' of a monitor"),
@@ -216,6 +236,7 @@ def main():
             check_shown(server, checks, fathom, data)
             server = check_restarts(server, checks, sink, start)
             check_changes(server, checks, sink)
+            server = check_damage(server, checks, start, data)
             check_mistakes(fathom, checks, folder)
         finally:
             if server.process.poll() is None:

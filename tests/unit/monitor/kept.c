@@ -88,6 +88,41 @@ TEST(damage_is_refused_or_harmless)
 	monitors_kept_free(&kept);
 }
 
+static void monitor_add(struct monitors_kept *kept, const char *name)
+{
+	struct monitor *m = calloc(1, sizeof(*m));
+
+	strcpy(m->rule.name, name);
+	m->status = MONITOR_STATUS_INITIAL;
+	CHECK_EQ(vec_push(&kept->monitors, m), 0);
+}
+
+/* Damage of one monitor costs that one alone. */
+TEST(a_monitor_that_is_none_is_left_out)
+{
+	struct monitors_kept kept = kept_make(), again = {0};
+	struct bytes text = {0};
+	char *state;
+
+	monitor_add(&kept, "..");
+	monitor_add(&kept, "a/b");
+	monitor_add(&kept, "other state");
+	monitor_add(&kept, "good");
+	CHECK_EQ(monitors_kept_write(&kept, &text), 0);
+	bytes_put_u8(&text, '\0');
+	state = strstr(strstr((char *)text.data, "other state"), "no_data");
+	memcpy(state, "nothing", strlen("nothing"));
+	CHECK_EQ(monitors_kept_read(text.data, text.count - 1, &again), 0);
+	CHECK_EQ(again.monitors.count, 2);
+	CHECK(monitor_find(&again, "a b") && monitor_find(&again, "good"));
+	CHECK_EQ(again.left_out, 3);
+	CHECK_STR(again.left_out_why, "'..': no monitor may have its name");
+	CHECK_EQ(again.tellings.count, 1);
+	bytes_free(&text);
+	monitors_kept_free(&kept);
+	monitors_kept_free(&again);
+}
+
 TEST(it_is_tried_again_for_an_hour)
 {
 	uint64_t now = 0, next;

@@ -117,6 +117,9 @@ TEST(texts_are_plain)
 	CHECK_EQ(monitor_rule_set(&rule, RULE_service, "caf\xc3\xa9", NULL), 0);
 	CHECK(monitor_name_check("a/b", NULL) != 0);
 	CHECK(monitor_name_check("", NULL) != 0);
+	CHECK(monitor_name_check(".", NULL) != 0);
+	CHECK(monitor_name_check("..", NULL) != 0);
+	CHECK_EQ(monitor_name_check("...", NULL), 0);
 	CHECK_EQ(monitor_name_check("cart is slow", NULL), 0);
 }
 
