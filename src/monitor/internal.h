@@ -30,9 +30,11 @@ struct monitors {
 	bool has_evaluator, has_teller, has_saver;
 	/* with the lock: */
 	struct monitors_kept kept;
-	uint64_t numbers;    /* of rules that were made */
-	uint64_t evaluation; /* grows when all are evaluated */
-	bool is_new;	     /* a rule was made or changed: evaluate now */
+	uint64_t numbers; /* of rules that were made */
+	struct monitors_health health;
+	size_t first_late;	 /* the place of the rule that the next round begins with */
+	uint64_t alone_until_ns; /* of the evaluator (round.h) */
+	bool is_new;		 /* a rule was made or changed: evaluate now */
 	bool is_ending;
 	uint64_t begun_ns;	 /* since 1970 */
 	atomic_bool stop;	 /* ends what is being told */
@@ -94,13 +96,6 @@ void *monitors_teller_run(void *arg);
 
 /* The thread that evaluates. */
 void *monitors_evaluator_run(void *arg);
-
-/*
- * Asks the store for the value of a rule over the time that ends now, without the lock. `why` says
- * why there is none.
- */
-struct monitor_sample monitors_measure(struct store *store, const struct monitor_rule *rule,
-				       uint64_t begun_ns, char why[MONITOR_WHY_BYTES]);
 
 /* "p99 of shop is 312 ms, above 200 ms"; "p99 of shop is 12 ms" where it is green. */
 char *monitor_sentence(const struct monitor *monitor, char *text, size_t size);

@@ -130,6 +130,8 @@ void monitors_write(struct monitors *m, struct json *j)
 	json_u64(j, "evaluated_unix_ns", m->kept.evaluated_ns);
 	json_u64(j, "told", m->kept.told);
 	json_u64(j, "given_up", m->kept.failed);
+	json_u64(j, "round_ns", m->health.round_ns);
+	json_u64(j, "late", m->health.late);
 	if (*m->save_failed)
 		json_string(j, "not_saved", m->save_failed);
 	json_array_begin_lines(j, "monitors");
@@ -202,7 +204,7 @@ void monitors_counts_write(const struct monitors_counts *counts, struct json *j)
 	json_object_end(j);
 }
 
-int monitors_brief(struct monitors *m, monitor_briefs *out, uint64_t *failed)
+int monitors_brief(struct monitors *m, monitor_briefs *out, struct monitors_health *health)
 {
 	int err = 0;
 
@@ -217,7 +219,8 @@ int monitors_brief(struct monitors *m, monitor_briefs *out, uint64_t *failed)
 		strcpy(brief.name, one->rule.name);
 		err = vec_push(out, brief);
 	}
-	*failed = m->kept.failed;
+	*health = m->health;
+	health->failed = m->kept.failed;
 	pthread_mutex_unlock(&m->lock);
 	return err;
 }

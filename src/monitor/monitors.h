@@ -71,6 +71,13 @@ void monitors_release(struct monitors *m);
 /* -ENOENT; -EPERM: it is a rule of the file. */
 int monitors_remove(struct monitors *m, const char *name, struct error *e);
 
+/* How evaluating goes. */
+struct monitors_health {
+	uint64_t round_ns; /* what the last evaluation of all took */
+	unsigned int late; /* rules that it had no time for: the next one begins with them */
+	uint64_t failed;   /* tellings that were given up, ever */
+};
+
 #define MONITORS_RED_MAX 8
 
 struct monitors_red {
@@ -103,7 +110,7 @@ struct monitor_brief {
 
 typedef VEC(struct monitor_brief) monitor_briefs;
 
-/* Appends all. 0 or -ENOMEM. *failed: tellings that were given up, ever. */
-int monitors_brief(struct monitors *m, monitor_briefs *out, uint64_t *failed);
+/* Appends all. 0 or -ENOMEM. */
+int monitors_brief(struct monitors *m, monitor_briefs *out, struct monitors_health *health);
 
 #endif

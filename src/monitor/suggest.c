@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "monitor/state.h"
+#include "monitor/total.h"
 
 #define DAY_NS UINT64_C(86400000000000)
 #define MINUTE_NS UINT64_C(60000000000)
@@ -102,21 +103,6 @@ struct looking {
 	size_t days[SUGGESTION_DAYS + 1];   /* where the samples of each day begin */
 };
 
-static int sum_add(struct store_sum *total, const struct store_sum *sum)
-{
-	total->count += sum->count;
-	total->errors += sum->errors;
-	total->total_ns += sum->total_ns;
-	total->measured += sum->measured;
-	total->max_ns = sum->max_ns > total->max_ns ? sum->max_ns : total->max_ns;
-	split_add(&total->time, &sum->time);
-	for (unsigned int p = 0; sum->parts && p < SPLIT_PARTS_COUNT; p++) {
-		if (durations_merge(&total->parts[p], &sum->parts[p]))
-			return -ENOMEM;
-	}
-	return durations_merge(&total->durations, &sum->durations);
-}
-
 static int window_add(struct looking *l, const struct store_sum *sum)
 {
 	struct monitor_sample sample = {.at_ns = sum->begin_ns + l->step_ns};
@@ -128,18 +114,16 @@ static int window_add(struct looking *l, const struct store_sum *sum)
 
 static int day_take(struct looking *l, const struct store_sums *sums, struct suggestion_day *day)
 {
-	struct durations parts[SPLIT_PARTS_COUNT] = {0};
-	struct store_sum total = {.parts = parts};
+	struct total total = {0};
 	int err = 0;
 
 	for (size_t i = 0; i < sums->count && !err; i++) {
 		err = window_add(l, &sums->data[i]);
-		err = err ? err : sum_add(&total, &sums->data[i]);
+		err = err ? err : total_add(&total, &sums->data[i]);
 	}
-	measure_value(&l->rule->measure, &total, (double)l->day_ns / 1e9, &day->value, &day->count);
-	durations_free(&total.durations);
-	for (unsigned int p = 0; p < SPLIT_PARTS_COUNT; p++)
-		durations_free(&parts[p]);
+	measure_value(&l->rule->measure, &total.sum, (double)l->day_ns / 1e9, &day->value,
+		      &day->count);
+	total_free(&total);
 	return err;
 }
 

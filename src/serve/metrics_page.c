@@ -113,13 +113,19 @@ static void process_write(struct query *q)
 static int monitors_metrics_write(struct query *q)
 {
 	monitor_briefs list = {0};
-	uint64_t failed = 0;
-	int err = monitors_brief(q->source->monitors, &list, &failed);
+	struct monitors_health health = {0};
+	int err = monitors_brief(q->source->monitors, &list, &health);
 
 	if (!err)
 		metrics_monitors_write(q->body, &list);
 	counter_write(q, "fathom_monitor_given_up_total",
-		      "Changes of monitors that an action could not be told of.", failed);
+		      "Changes of monitors that an action could not be told of.", health.failed);
+	metrics_value_write(q->body, "fathom_monitors_round_seconds", "gauge",
+			    "What the last evaluation of all monitors took.",
+			    (double)health.round_ns / 1e9);
+	gauge_write(q, "fathom_monitors_late",
+		    "Monitors that it had no time for: the next one begins with them.",
+		    health.late);
 	vec_free(&list);
 	return err;
 }

@@ -128,6 +128,32 @@ def check_alert(server, checks, sink, folder):
     checks.equal("a cause, and a warning", [lock[1]["monitors"][0][key] for key in ("state", "now", "unit")], ["warn", 0.5, "ratio"])
 
 
+def values(server):
+    return {one["name"]: (one["state"], one.get("now"), one["count"]) for one in server.get("/api/v1/monitors")[1]["monitors"]
+            if one["name"].startswith("many ")}
+
+
+def check_many(server, checks):
+    """A rule that is made has a query of its own; with many others over the same time it shares one."""
+    base = {"service": SERVICE, "over": "15m", "above": "1s"}
+    rules = [{**base, "value": value} for value in ("p50", "p99", "average")]
+    rules += [{**base, "value": "p99", **more} for more in (
+        {"operation": OPERATION}, {"operation": "none"}, {"kind": "server"}, {"kind": "client"}, {"service": "none"})]
+    rules += [{**base, "value": value, "above": "50/s"} for value in ("rate", "rate errors", "rate >100ms")]
+    rules += [{**base, "value": value} for value in ["p99 lock", "average lock"] * 4]
+    for i, rule in enumerate(rules):
+        checks.equal(f"{rule} is made", change(server, "POST", "", {**rule, "name": f"many {i}"})[0], 201)
+    before, alone = time.time_ns(), values(server)
+    server.wait("all were evaluated together", lambda: evaluated_after(server, before))
+    checks.equal("they have the same values then", values(server), alone)
+    checks.equal("not all are empty", {one[1] for one in alone.values()} > {None, TOOK_MS * 1e6, 0}, True)
+    about = server.get("/api/v1/monitors")[1]
+    checks.equal("no rule is late", (about["late"], 0 < about["round_ns"] < 8e9), (0, True))
+    checks.equal("metrics have that", "\nfathom_monitors_late 0\n" in server.ask("queries", "GET", "/metrics")[1].decode(), True)
+    for i in range(len(rules)):
+        change(server, "DELETE", f"/many%20{i}", {})
+
+
 def check_refusals(server, checks):
     rule = {"name": "x", "service": "s", "value": "p99", "above": "1s"}
     for name, method, path, body, headers, wanted in (
@@ -232,6 +258,7 @@ def main():
         try:
             send_spans(server)
             check_alert(server, checks, sink, folder)
+            check_many(server, checks)
             check_refusals(server, checks)
             check_shown(server, checks, fathom, data)
             server = check_restarts(server, checks, sink, start)
