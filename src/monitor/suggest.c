@@ -28,6 +28,14 @@ static int double_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+double suggestion_day_rate(double *values, size_t count, bool below)
+{
+	size_t beyond = count / 100;
+
+	qsort(values, count, sizeof(*values), double_compare);
+	return values[below ? beyond : count - 1 - beyond];
+}
+
 static double median_of(double *values, unsigned int count)
 {
 	qsort(values, count, sizeof(*values), double_compare);
@@ -103,6 +111,23 @@ struct looking {
 	size_t days[SUGGESTION_DAYS + 1];   /* where the samples of each day begin */
 };
 
+static bool is_rate(const struct looking *l)
+{
+	return l->rule->measure.kind == MEASURE_RATE;
+}
+
+/* Windows without a span are not among the sums: a rate was 0 in those between two others. */
+static int gap_add(struct looking *l, uint64_t begin_ns)
+{
+	uint64_t at_ns = l->samples.data[l->samples.count - 1].at_ns;
+	int err = 0;
+
+	for (; is_rate(l) && at_ns < begin_ns && !err; at_ns += l->step_ns)
+		err = vec_push(&l->samples, ((struct monitor_sample){.at_ns = at_ns + l->step_ns,
+								     .is_known = true}));
+	return err;
+}
+
 static int window_add(struct looking *l, const struct store_sum *sum)
 {
 	struct monitor_sample sample = {.at_ns = sum->begin_ns + l->step_ns};
@@ -112,17 +137,44 @@ static int window_add(struct looking *l, const struct store_sum *sum)
 	return vec_push(&l->samples, sample);
 }
 
+/*
+ * A rate over a day with quiet hours says nothing of a window. So the value of the day is one of
+ * its windows with spans, without the first and the last of them, which may be cut.
+ */
+static int rate_take(const struct looking *l, size_t first, struct suggestion_day *day)
+{
+	size_t count = l->samples.count - first, seen = 0;
+	double *values = malloc((count + 1) * sizeof(*values));
+
+	if (!values)
+		return -ENOMEM;
+	for (size_t i = first; i < l->samples.count; i++) {
+		if (l->samples.data[i].count)
+			values[seen++] = l->samples.data[i].value;
+	}
+	if (seen > 2)
+		day->value = suggestion_day_rate(values + 1, seen - 2, l->rule->below);
+	else if (seen)
+		day->value = suggestion_day_rate(values, seen, l->rule->below);
+	free(values);
+	return 0;
+}
+
 static int day_take(struct looking *l, const struct store_sums *sums, struct suggestion_day *day)
 {
 	struct total total = {0};
+	size_t first = l->samples.count;
 	int err = 0;
 
 	for (size_t i = 0; i < sums->count && !err; i++) {
-		err = window_add(l, &sums->data[i]);
+		err = l->samples.count > first ? gap_add(l, sums->data[i].begin_ns) : 0;
+		err = err ? err : window_add(l, &sums->data[i]);
 		err = err ? err : total_add(&total, &sums->data[i]);
 	}
 	measure_value(&l->rule->measure, &total.sum, (double)l->day_ns / 1e9, &day->value,
 		      &day->count);
+	if (!err && is_rate(l))
+		err = rate_take(l, first, day);
 	total_free(&total);
 	return err;
 }

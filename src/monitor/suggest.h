@@ -2,9 +2,10 @@
 /*
  * A threshold out of the past week, and when it would have been an alert.
  *
- * The value of each day is taken; the threshold is their median and three of their spreads (the
- * median distance from the median, scaled to be a standard deviation where they are normally
- * distributed), and at least a fifth more than the median. It is rounded to two digits.
+ * The value of each day is taken, and of a rate one of its windows in which there were spans; the
+ * threshold is their median and three of their spreads (the median distance from the median, scaled
+ * to be a standard deviation where they are normally distributed), and at least a fifth more than
+ * the median. It is rounded to two digits.
  */
 #ifndef MONITOR_SUGGEST_H
 #define MONITOR_SUGGEST_H
@@ -47,6 +48,9 @@ struct suggestion {
  */
 int monitor_suggest(struct store *store, const struct monitor_rule *rule, bool tries,
 		    struct suggestion *out, struct error *e);
+
+/* A rate of a day by those of its windows: 99 of 100 are not beyond it. Changes their order. */
+double suggestion_day_rate(double *values, size_t count, bool below);
 
 /* The threshold of values of days, as above. Changes the order of the values. */
 void suggestion_threshold(const struct monitor_rule *rule, double *values, unsigned int count,

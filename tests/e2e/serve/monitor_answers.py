@@ -64,4 +64,7 @@ def check_suggestion(server, checks, described_as):
     checks.equal("suggestion: a lower threshold would have been red", (
         described_as("suggestion", answer), answer[1]["alerts"], answer[1]["alert_ns"], len(answer[1]["list"])),
         ((200, ""), 1, 60 * 10**9, 1))
+    answer = server.get("/api/v1/suggestion", **asked, value="rate")
+    checks.equal("suggestion: a rate is that of a window with spans", (answer[1]["text"], answer[1]["median"]), (
+        "0.800/s", SPANS / 60))
     checks.equal("suggestion: refused", described_as("suggestion", server.get("/api/v1/suggestion")), (400, ""))

@@ -47,6 +47,20 @@ TEST(where_nothing_happened_there_is_a_least_threshold)
 	CHECK(threshold("rate", true, none, 3) == 0);
 }
 
+/* Quiet windows are not among the values: a day of them and of busy hours is a busy one. */
+TEST(a_rate_of_a_day_is_that_of_its_windows)
+{
+	double values[300], few[] = {5, 7, 6};
+
+	for (int i = 0; i < 300; i++)
+		values[i] = 300 - i;
+	CHECK(is_near(suggestion_day_rate(values, 300, false), 297));
+	CHECK(is_near(suggestion_day_rate(values, 300, true), 4));
+	CHECK(is_near(suggestion_day_rate(few, 3, false), 7));
+	CHECK(is_near(suggestion_day_rate(few, 3, true), 5));
+	CHECK(is_near(suggestion_day_rate(few, 1, true), 5));
+}
+
 TEST(texts_are_thresholds_again)
 {
 	static const struct {
