@@ -20,8 +20,9 @@
 
 /* Small commits cost half the rate and twice the space; late ones cost freshness. */
 #define COMMIT_NS 200000000u
-#define COMMIT_SPANS 65536u
-#define COMMIT_BYTES ((size_t)64 << 20) /* of texts; DuckDB keeps them in memory until then */
+#define LATE_NS 700000000u		     /* of a commit that fills a group of rows meanwhile */
+#define COMMIT_SPANS (2 * STORE_GROUP_SPANS) /* that are no rows of the group: kernel spans */
+#define COMMIT_BYTES ((size_t)64 << 20)	     /* of texts; DuckDB keeps them in memory until then */
 #define RETRY_NS 1000000000u
 #define END_NS 2000000000u
 #define RETAIN_NS 10000000000u
@@ -40,6 +41,7 @@ struct loader {
 	struct log_reader *reader;
 	/* what is appended to the store and not committed */
 	uint64_t position, spans;
+	uint64_t passed;   /* spans of the next entry that are stored */
 	uint64_t begun_ns; /* 0: nothing is appended */
 	/* failures with the entries behind a position of the store */
 	uint64_t failed_at;
@@ -59,18 +61,73 @@ static int body_decode(struct loader *l, enum entry_kind kind)
 	return otlp_decode(l->body.data, l->body.count, &l->pool, &l->batch, NULL);
 }
 
-static void appended_tell(struct loader *l)
+static void appended_tell(struct loader *l, const struct received_batch *batch)
 {
 	for (size_t i = 0; i < WATCHES_MAX && l->options.watches[i].appended; i++)
-		l->options.watches[i].appended(l->options.watches[i].arg, &l->batch,
+		l->options.watches[i].appended(l->options.watches[i].arg, batch,
 					       store_fates(l->store));
-	claims_send(l->options.claims, &l->batch, store_fates(l->store));
+	claims_send(l->options.claims, batch, store_fates(l->store));
 }
 
 static void settled_tell(struct loader *l, bool is_stored)
 {
 	for (size_t i = 0; i < WATCHES_MAX && l->options.watches[i].settled; i++)
 		l->options.watches[i].settled(l->options.watches[i].arg, is_stored);
+}
+
+/* The store works. */
+static void failure_forget(struct loader *l)
+{
+	if (!*l->told)
+		return;
+	l->told[0] = '\0';
+	pthread_mutex_lock(&l->counts->lock);
+	l->counts->store_error[0] = '\0';
+	pthread_mutex_unlock(&l->counts->lock);
+}
+
+/* Commits what is appended: entries, and the first spans of the next one. */
+static int batch_commit(struct loader *l, uint64_t passed, struct error *e)
+{
+	int err;
+
+	if (!l->begun_ns)
+		return 0;
+	err = store_commit_part(l->store, l->position, passed, e);
+	if (err)
+		return err;
+	atomic_fetch_add(&l->counts->spans_stored, l->spans);
+	settled_tell(l, true);
+	l->spans = l->begun_ns = 0;
+	log_trim(l->options.log, l->position, NULL);
+	failure_forget(l);
+	return 0;
+}
+
+/* Appends the spans of an entry, and commits each time that a group of rows is full. */
+static int spans_append(struct loader *l, struct error *e)
+{
+	size_t from = l->passed < l->batch.count ? l->passed : l->batch.count;
+	int err = 0;
+
+	l->passed = 0;
+	while (from < l->batch.count && !err) {
+		struct received_batch part = {.data = l->batch.data + from};
+		uint64_t room = store_room(l->store);
+
+		if (!room) {
+			err = batch_commit(l, from, e);
+			l->begun_ns = clock_now_ns();
+			continue;
+		}
+		part.count = l->batch.count - from < room ? l->batch.count - from : room;
+		err = store_append(l->store, &part, e);
+		if (!err)
+			appended_tell(l, &part);
+		from += part.count;
+		l->spans += part.count;
+	}
+	return err;
 }
 
 static int entry_store(struct loader *l, const struct log_entry *entry, struct error *e)
@@ -94,11 +151,7 @@ static int entry_store(struct loader *l, const struct log_entry *entry, struct e
 	err = claims_mark(l->options.claims, entry, &l->batch, &l->pool);
 	if (err)
 		return error_set(e, err, "cannot decode what was received");
-	l->spans += l->batch.count;
-	err = store_append(l->store, &l->batch, e);
-	if (!err)
-		appended_tell(l);
-	return err;
+	return spans_append(l, e);
 }
 
 /* Keeps an entry that the store refuses beside the log. */
@@ -110,40 +163,14 @@ static int entry_refuse(struct loader *l, const struct log_entry *entry, struct 
 		return err;
 	atomic_fetch_add(&l->counts->entries_refused, 1);
 	l->refusing = false;
-	return 0;
-}
-
-/* The store works. */
-static void failure_forget(struct loader *l)
-{
-	if (!*l->told)
-		return;
-	l->told[0] = '\0';
-	pthread_mutex_lock(&l->counts->lock);
-	l->counts->store_error[0] = '\0';
-	pthread_mutex_unlock(&l->counts->lock);
-}
-
-static int batch_commit(struct loader *l, struct error *e)
-{
-	int err;
-
-	if (!l->begun_ns)
-		return 0;
-	err = store_commit(l->store, l->position, e);
-	if (err)
-		return err;
-	atomic_fetch_add(&l->counts->spans_stored, l->spans);
-	settled_tell(l, true);
-	l->spans = l->begun_ns = 0;
-	log_trim(l->options.log, l->position, NULL);
-	failure_forget(l);
+	l->passed = 0;
 	return 0;
 }
 
 static int reader_open(struct loader *l, struct error *e)
 {
 	l->position = store_position(l->store);
+	l->passed = store_passed(l->store);
 	l->spans = l->begun_ns = 0;
 	return log_reader_open(l->options.log_dir, l->position, &l->reader, e);
 }
@@ -155,8 +182,8 @@ static void lost_count(struct loader *l, uint64_t before)
 
 static bool batch_is_full(const struct loader *l)
 {
-	return l->spans >= COMMIT_SPANS || store_pending_bytes(l->store) >= COMMIT_BYTES ||
-	       l->position <= l->alone_until;
+	return !store_room(l->store) || l->spans >= COMMIT_SPANS ||
+	       store_pending_bytes(l->store) >= COMMIT_BYTES || l->position <= l->alone_until;
 }
 
 static bool time_is_over(const struct loader *l)
@@ -185,7 +212,7 @@ static int log_read(struct loader *l, struct error *e)
 		err = l->refusing ? entry_refuse(l, &entry, e) : entry_store(l, &entry, e);
 		l->position = entry.end;
 		if (!err && batch_is_full(l))
-			err = batch_commit(l, e);
+			err = batch_commit(l, 0, e);
 		if (err)
 			return err;
 		if (time_is_over(l))
@@ -194,13 +221,23 @@ static int log_read(struct loader *l, struct error *e)
 	return more;
 }
 
+/* Whether it is time to commit: not if a group of rows is full soon. */
+static bool commit_is_due(const struct loader *l)
+{
+	uint64_t took_ns = clock_now_ns() - l->begun_ns;
+
+	return took_ns >= LATE_NS ||
+	       (took_ns >= COMMIT_NS &&
+		took_ns * (l->spans + store_room(l->store)) > LATE_NS * l->spans);
+}
+
 static int step(struct loader *l, bool last, struct error *e)
 {
 	int err = l->reader ? 0 : reader_open(l, e);
 
 	err = err ? err : log_read(l, e);
-	if (!err && (last || (l->begun_ns && clock_now_ns() - l->begun_ns >= COMMIT_NS)))
-		err = batch_commit(l, e);
+	if (!err && (last || (l->begun_ns && commit_is_due(l))))
+		err = batch_commit(l, 0, e);
 	if (err || l->begun_ns)
 		return err;
 	err = store_retain(l->store, e);

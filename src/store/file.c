@@ -13,9 +13,12 @@
 #include "store/columns.h"
 #include "store/span_sums.h"
 
-#define SCHEMA_VERSION 6
-#define SCHEMA_TEXT "6"
+#define SCHEMA_VERSION 7
+#define SCHEMA_TEXT "7"
 #define OLDEST_VERSION 2 /* that is opened */
+#define TEXT_OF(number) #number
+#define NUMBER_TEXT(number) TEXT_OF(number)
+#define GROUP_TEXT NUMBER_TEXT(STORE_GROUP_SPANS)
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 #define P(part, value, what) ", " #part "_ns UBIGINT NOT NULL"
@@ -33,7 +36,8 @@ static const char *const schema[] = {
 	"CREATE TABLE IF NOT EXISTS typed(place UBIGINT NOT NULL, key VARCHAR NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS filter(words BLOB NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS progress(version UBIGINT NOT NULL, position UBIGINT NOT NULL,"
-	" created_ns UBIGINT, least_ns UBIGINT, greatest_ns UBIGINT, spans UBIGINT)",
+	" created_ns UBIGINT, least_ns UBIGINT, greatest_ns UBIGINT, spans UBIGINT,"
+	" passed UBIGINT)",
 };
 #undef P
 
@@ -59,10 +63,13 @@ static const char *const from_5[] = {
 		TYPED_NUMBER_COLUMNS(NUMBER) "INSERT INTO newer SELECT trace, span, max(version) "
 					     "FROM spans WHERE version > 0"
 					     " GROUP BY trace, span HAVING count(*) > 1",
-	"UPDATE progress SET version = " SCHEMA_TEXT,
 };
 #undef TEXT
 #undef NUMBER
+static const char *const from_6[] = {
+	"ALTER TABLE progress ADD COLUMN IF NOT EXISTS passed UBIGINT DEFAULT 0",
+	"UPDATE progress SET version = " SCHEMA_TEXT,
+};
 
 struct store_file *store_file_new(const char *dir, uint64_t number)
 {
@@ -171,8 +178,8 @@ static int progress_read(struct store_file *f, struct database *db, duckdb_conne
 						      : typed_load(&f->typed, db, connection, e);
 }
 
-static int row_make(uint64_t position, struct database *db, duckdb_connection connection,
-		    struct error *e)
+static int row_make(const struct store_file *before, struct database *db,
+		    duckdb_connection connection, struct error *e)
 {
 	struct statement insert = {0};
 	struct timespec now;
@@ -180,9 +187,11 @@ static int row_make(uint64_t position, struct database *db, duckdb_connection co
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	statement_add(&insert,
-		      "INSERT INTO progress SELECT " SCHEMA_TEXT ", ?, ?, ?, 0, 0 WHERE NOT EXISTS"
-		      " (FROM progress)");
-	statement_bind_number(&insert, position);
+		      "INSERT INTO progress(version, position, passed, created_ns, least_ns,"
+		      " greatest_ns, spans) SELECT " SCHEMA_TEXT ", ?, ?, ?, ?, 0, 0"
+		      " WHERE NOT EXISTS (FROM progress)");
+	statement_bind_number(&insert, before ? before->position : 0);
+	statement_bind_number(&insert, before ? before->passed : 0);
 	statement_bind_number(&insert, (uint64_t)now.tv_sec * 1000000000u);
 	statement_bind_number(&insert, UINT64_MAX);
 	err = statement_run(db, connection, &insert, NULL, e);
@@ -190,9 +199,10 @@ static int row_make(uint64_t position, struct database *db, duckdb_connection co
 	return err;
 }
 
-int store_file_schema(struct store_file *f, uint64_t position, struct database *db,
+int store_file_schema(struct store_file *f, const struct store_file *before, struct database *db,
 		      duckdb_connection connection, struct error *e)
 {
+	const struct row_taker passed = {number_take, &f->passed, 1};
 	uint64_t version;
 	int err = version_read(f, db, connection, &version, e);
 
@@ -202,10 +212,13 @@ int store_file_schema(struct store_file *f, uint64_t position, struct database *
 		err = all_run(from_2, COUNT(from_2), db, connection, e);
 	if (!err && version && version < 4)
 		err = all_run(from_3, COUNT(from_3), db, connection, e);
-	if (!err && version && version < SCHEMA_VERSION)
+	if (!err && version && version < FILE_VERSION_TYPED)
 		err = all_run(from_5, COUNT(from_5), db, connection, e);
-	err = err ? err : row_make(position, db, connection, e);
-	return err ? err : progress_read(f, db, connection, e);
+	if (!err && version && version < SCHEMA_VERSION)
+		err = all_run(from_6, COUNT(from_6), db, connection, e);
+	err = err ? err : row_make(before, db, connection, e);
+	err = err ? err : progress_read(f, db, connection, e);
+	return err ? err : sql_run(db, connection, "SELECT passed FROM progress", &passed, e);
 }
 
 int store_file_attach(struct store_file *f, bool is_written, struct database *db,
@@ -220,7 +233,8 @@ int store_file_attach(struct store_file *f, bool is_written, struct database *db
 	statement_add_quoted(&s, f->path);
 	statement_add(&s, " AS ");
 	statement_add(&s, name);
-	statement_add(&s, is_written ? " (STORAGE_VERSION 'latest')" : " (READ_ONLY)");
+	statement_add(&s, is_written ? " (STORAGE_VERSION 'latest', ROW_GROUP_SIZE " GROUP_TEXT ")"
+				     : " (READ_ONLY)");
 	err = statement_run(db, connection, &s, NULL, e);
 	statement_free(&s);
 	if (!err)
@@ -247,9 +261,10 @@ int store_file_progress_write(const struct store_file *f, struct database *db,
 	struct statement update = {0};
 	int err;
 
-	statement_add(&update, "UPDATE progress SET position = ?, least_ns = ?, greatest_ns = ?,"
-			       " spans = ?");
+	statement_add(&update, "UPDATE progress SET position = ?, passed = ?, least_ns = ?,"
+			       " greatest_ns = ?, spans = ?");
 	statement_bind_number(&update, f->position);
+	statement_bind_number(&update, f->passed);
 	statement_bind_number(&update, f->least_ns);
 	statement_bind_number(&update, f->greatest_ns);
 	statement_bind_number(&update, f->spans);
@@ -305,20 +320,23 @@ bool store_file_is_in(const struct store_file *f, uint64_t from_ns, uint64_t to_
 	return from_ns <= greatest_ns || from_ns - greatest_ns <= around_ns;
 }
 
+static uint64_t path_bytes(const char *path, const char *behind)
+{
+	char all[4200];
+	struct stat st;
+
+	snprintf(all, sizeof(all), "%s%s", path, behind);
+	return stat(all, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+}
+
+uint64_t store_file_wal_bytes(const struct store_file *f)
+{
+	return path_bytes(f->path, ".wal");
+}
+
 uint64_t store_file_bytes(const struct store_file *f)
 {
-	static const char *const ends[] = {"", ".wal"};
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < 2; i++) {
-		char path[4200];
-		struct stat st;
-
-		snprintf(path, sizeof(path), "%s%s", f->path, ends[i]);
-		if (stat(path, &st) == 0)
-			bytes += (uint64_t)st.st_blocks * 512;
-	}
-	return bytes;
+	return path_bytes(f->path, "") + store_file_wal_bytes(f);
 }
 
 int store_file_remove(const struct store_file *f)

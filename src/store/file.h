@@ -25,6 +25,7 @@ struct store_file {
 	uint64_t version;  /* of its schema */
 	/* as the table progress has them; those of the newest file are read while they change */
 	uint64_t position;   /* of the log, up to which it has spans */
+	uint64_t passed;     /* spans of the entry there that it has, too; of files for writing */
 	uint64_t created_ns; /* since 1970 */
 	uint64_t least_ns,
 		greatest_ns; /* begins of its spans; the least is above if there are none */
@@ -61,8 +62,11 @@ int store_file_attach(struct store_file *f, bool is_written, struct database *db
 /* Detaches it. The connection uses no file then. */
 void store_file_detach(struct store_file *f, struct database *db, duckdb_connection connection);
 
-/* Makes its schema, or brings it to this version. The connection uses the file. */
-int store_file_schema(struct store_file *f, uint64_t position, struct database *db,
+/*
+ * Makes its schema, or brings it to this version. A file that is made goes on where `before` ended,
+ * which may be NULL. The connection uses the file.
+ */
+int store_file_schema(struct store_file *f, const struct store_file *before, struct database *db,
 		      duckdb_connection connection, struct error *e);
 
 /* Writes the numbers of `f` into its table progress. The connection uses the file. */
@@ -80,8 +84,9 @@ int store_file_filter_load(struct store_file *f, struct database *db, duckdb_con
 bool store_file_is_in(const struct store_file *f, uint64_t from_ns, uint64_t to_ns,
 		      uint64_t around_ns);
 
-/* Bytes on the disk. */
+/* Bytes on the disk: of the file and of its write-ahead log; and of the log alone. */
 uint64_t store_file_bytes(const struct store_file *f);
+uint64_t store_file_wal_bytes(const struct store_file *f);
 
 /* Removes it from the disk. 0 or a negative errno. */
 int store_file_remove(const struct store_file *f);

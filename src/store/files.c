@@ -78,18 +78,18 @@ static int old_attach(struct store *s, struct store_file *f, struct error *e)
 	store_file_detach(f, &s->db, s->writer);
 	err = store_file_attach(f, true, &s->db, s->writer, e);
 	err = err ? err : store_file_use(f, &s->db, s->writer, e);
-	return err ? err : store_file_schema(f, 0, &s->db, s->writer, e);
+	return err ? err : store_file_schema(f, NULL, &s->db, s->writer, e);
 }
 
-static uint64_t greatest_position(const struct store *s)
+static const struct store_file *last_filled(const struct store *s)
 {
-	uint64_t position = 0;
+	const struct store_file *last = NULL;
 
 	for (size_t i = 0; i < s->files.count; i++) {
-		if (s->files.data[i]->position > position)
-			position = s->files.data[i]->position;
+		if (!last || s->files.data[i]->position >= last->position)
+			last = s->files.data[i];
 	}
-	return position;
+	return last;
 }
 
 int files_attach_newest(struct store *s, struct store_file *f, struct error *e)
@@ -97,7 +97,7 @@ int files_attach_newest(struct store *s, struct store_file *f, struct error *e)
 	int err = store_file_attach(f, true, &s->db, s->writer, e);
 
 	err = err ? err : store_file_use(f, &s->db, s->writer, e);
-	return err ? err : store_file_schema(f, greatest_position(s), &s->db, s->writer, e);
+	return err ? err : store_file_schema(f, last_filled(s), &s->db, s->writer, e);
 }
 
 static bool has_word(const char *text, const char *const *words, size_t count)

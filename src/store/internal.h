@@ -44,7 +44,7 @@ struct store {
 	duckdb_connection writer; /* NULL after store_reopen() failed */
 	struct appending appending;
 	bool begun; /* a transaction of the writer */
-	uint64_t position;
+	uint64_t position, passed;
 	struct span_sums sums;
 	struct known known;
 	struct pairs pairs;

@@ -10,6 +10,7 @@
 
 #define PERIOD_NS UINT64_C(3600000000000)
 #define SPANS_MAX UINT64_C(8000000)
+#define CLOSE_WAL_BYTES ((uint64_t)4 << 20)
 #define QUERY_NS UINT64_C(2000000000)
 #define TEMPORARY_NAME "duckdb.tmp" /* a directory, which is there while it is needed */
 
@@ -68,6 +69,7 @@ int files_know(struct store *s, struct error *e)
 
 	typed_count(s);
 	__atomic_store_n(&s->position, files_newest(s)->position, __ATOMIC_RELEASE);
+	s->passed = files_newest(s)->passed;
 	pending_begin(s);
 	err = texts_load(s, e);
 	err = err ? err : span_sums_load(&s->sums, &s->db, s->writer, e);
@@ -154,11 +156,23 @@ int store_open(const struct store_options *options, struct store **out, struct e
 	return 0;
 }
 
+/*
+ * Closing a file compresses what small commits left. It must not take long: with much of it the next
+ * start reads it from the write-ahead log, as after a crash.
+ */
+static void closing_hasten(struct store *s)
+{
+	if (s->writer && s->files.count && store_file_wal_bytes(files_newest(s)) > CLOSE_WAL_BYTES)
+		sql_run(&s->db, s->writer, "PRAGMA disable_checkpoint_on_shutdown", NULL, NULL);
+}
+
 void store_close(struct store *s)
 {
 	if (!s)
 		return;
 	budget_stop(&s->budget);
+	store_abandon(s);
+	closing_hasten(s);
 	writer_close(s);
 	database_close(&s->db);
 	pthread_rwlock_destroy(&s->opening);
@@ -184,6 +198,18 @@ void store_close(struct store *s)
 uint64_t store_position(const struct store *s)
 {
 	return __atomic_load_n(&s->position, __ATOMIC_ACQUIRE);
+}
+
+uint64_t store_passed(const struct store *s)
+{
+	return s->passed;
+}
+
+uint64_t store_room(const struct store *s)
+{
+	uint64_t used = s->spans % STORE_GROUP_SPANS;
+
+	return used || s->spans == files_newest(s)->spans ? STORE_GROUP_SPANS - used : 0;
 }
 
 static int transaction_begin(struct store *s, struct error *e)
@@ -225,9 +251,10 @@ size_t store_pending_bytes(const struct store *s)
 }
 
 /* The file as it is after the commit. */
-static struct store_file file_next(const struct store *s, uint64_t position)
+static struct store_file file_next(const struct store *s, uint64_t position, uint64_t passed)
 {
 	return (struct store_file){.position = position,
+				   .passed = passed,
 				   .least_ns = s->least_ns,
 				   .greatest_ns = s->greatest_ns,
 				   .spans = s->spans,
@@ -237,6 +264,7 @@ static struct store_file file_next(const struct store *s, uint64_t position)
 static void file_update(struct store_file *f, const struct store_file *next)
 {
 	__atomic_store_n(&f->position, next->position, __ATOMIC_RELAXED);
+	f->passed = next->passed;
 	__atomic_store_n(&f->least_ns, next->least_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->greatest_ns, next->greatest_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->spans, next->spans, __ATOMIC_RELAXED);
@@ -266,10 +294,10 @@ static int newer_write(struct store *s, struct error *e)
 	return err;
 }
 
-int store_commit(struct store *s, uint64_t position, struct error *e)
+int store_commit_part(struct store *s, uint64_t position, uint64_t passed, struct error *e)
 {
 	int err = transaction_begin(s, e);
-	struct store_file next = file_next(s, position);
+	struct store_file next = file_next(s, position, passed);
 
 	err = err ? err : calls_append(s, e);
 	err = err ? err : appending_flush(&s->appending, e);
@@ -290,8 +318,14 @@ int store_commit(struct store *s, uint64_t position, struct error *e)
 	s->begun = false;
 	file_update(files_newest(s), &next);
 	__atomic_store_n(&s->position, position, __ATOMIC_RELEASE);
+	s->passed = passed;
 	files_turn(s, NULL); /* what failed shows in store_retain() */
 	return 0;
+}
+
+int store_commit(struct store *s, uint64_t position, struct error *e)
+{
+	return store_commit_part(s, position, 0, e);
 }
 
 int store_retain(struct store *s, struct error *e)

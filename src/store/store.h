@@ -13,7 +13,7 @@
  *   spans-000001.duckdb, ...  the files, by their age
  *   spans.duckdb              the only file of versions up to 3: the oldest one
  *
- * The tables of schema version 6; texts in JSON are described in span_text.h:
+ * The tables of schema version 7; texts in JSON are described in span_text.h:
  *
  *   spans         trace, span, parent, begin_ns, duration_ns, service, name, kind, status,
  *                 attributes, resource, scope, rest, version, user_ns, ... of the split, and
@@ -27,11 +27,12 @@
  *   newer         trace, span, version: of a span of which a lower version is in the file, too
  *   filter        words: of the ids of traces, in a complete file (trace_filter.h)
  *   progress      one row: version of the schema, position of the log, created_ns, least_ns and
- *                 greatest_ns of the begins of spans, and the number of spans
+ *                 greatest_ns of the begins of spans, the number of spans, and passed: so many
+ *                 spans of the entry at that position are stored, too
  *
  * A file of version 2 gets the tables and columns that it lacks when it is opened. Its spans are in
- * no sums. An older file of version 5 is read as it is; spans go on into the newest one after it
- * was brought to this version.
+ * no sums. An older file of version 5 or 6 is read as it is; spans go on into the newest one after
+ * it was brought to this version.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -80,6 +81,9 @@ void store_close(struct store *s);
 /* The position of the log up to which everything is stored. */
 uint64_t store_position(const struct store *s);
 
+/* So many spans of the entry behind it are stored, too. For the thread that appends. */
+uint64_t store_passed(const struct store *s);
+
 /*
  * Appends spans, which become visible and durable with the next commit. A span that repeats one of
  * the last 15 minutes is passed over. One with the attribute `fathom.version` (an integer above 0)
@@ -108,6 +112,16 @@ enum store_fate {
 /* Each span of the last store_append(), in their order, as enum store_fate. */
 const uint8_t *store_fates(const struct store *s);
 
+/*
+ * DuckDB keeps rows in groups. A transaction that fills one is compressed and written once, and
+ * costs half as much as others.
+ */
+#define STORE_GROUP_SPANS 32768
+
+/* So many spans fit into the group at hand. 0: what was appended fills it, and is to be committed.
+ */
+uint64_t store_room(const struct store *s);
+
 /* Bytes of texts that were appended since the last commit. */
 size_t store_pending_bytes(const struct store *s);
 
@@ -116,6 +130,9 @@ size_t store_pending_bytes(const struct store *s);
  * store_append(), call store_abandon() and go on from store_position().
  */
 int store_commit(struct store *s, uint64_t position, struct error *e);
+
+/* The same in the middle of the entry at `position`, of which so many spans were appended. */
+int store_commit_part(struct store *s, uint64_t position, uint64_t passed, struct error *e);
 void store_abandon(struct store *s);
 
 /*

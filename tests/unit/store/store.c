@@ -51,6 +51,48 @@ TEST(what_is_abandoned_is_not_there)
 	drop(s);
 }
 
+TEST(a_commit_may_be_in_the_middle_of_an_entry)
+{
+	struct store *s = open_empty();
+	struct received_span one = make(7, 1, "a"), other = make(7, 2, "a");
+
+	CHECK_EQ(store_passed(s), 0);
+	append(s, &one, 1);
+	CHECK_EQ(store_commit_part(s, 10, 5, NULL), 0);
+	CHECK_EQ(store_passed(s), 5);
+	append(s, &other, 1);
+	store_abandon(s);
+	CHECK_EQ(store_passed(s), 5);
+	store_close(s);
+	s = reopen();
+	CHECK_EQ(store_position(s), 10);
+	CHECK_EQ(store_passed(s), 5);
+	append(s, &other, 1);
+	commit(s, 20);
+	CHECK_EQ(store_passed(s), 0);
+	drop(s);
+}
+
+TEST(a_group_of_rows_has_room_until_it_is_full)
+{
+	struct store *s = open_empty();
+	struct received_span span = make(7, 1, "a");
+
+	CHECK_EQ(store_room(s), STORE_GROUP_SPANS);
+	for (uint64_t i = 1; i <= STORE_GROUP_SPANS; i++) {
+		span.span_id = i;
+		append(s, &span, 1);
+		if (i == 1000) {
+			CHECK_EQ(store_room(s), STORE_GROUP_SPANS - 1000);
+			commit(s, 1); /* the group goes on */
+		}
+	}
+	CHECK_EQ(store_room(s), 0);
+	commit(s, 2);
+	CHECK_EQ(store_room(s), STORE_GROUP_SPANS);
+	drop(s);
+}
+
 /* Many rows, so that chunks are full; then the process dies with a transaction open. */
 static void child_run(void)
 {
