@@ -276,24 +276,62 @@ int histogram_fill(struct histogram *h, const struct histogram_bucket *buckets, 
 	return err;
 }
 
+/*
+ * Finds the first bucket, from a position of histogram_next() on, up to which `rank` values lie.
+ * `seen` lie before that position.
+ */
+static bool rank_search(const struct histogram *h, size_t at, uint64_t rank, uint64_t seen,
+			struct histogram_bucket *found)
+{
+	while (histogram_next(h, &at, found)) {
+		seen += found->count;
+		if (seen >= rank)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t page_values(const struct histogram_page *page)
+{
+	uint64_t values = 0;
+
+	for (size_t i = 0; i < PAGE; i++)
+		values += page->counts[i];
+	return values;
+}
+
+/* Moves behind whole pages with less than `rank` values; returns how many these have. */
+static uint64_t pages_skip(const struct histogram_pages *p, uint64_t rank, size_t *at)
+{
+	uint64_t seen = 0;
+
+	*at = BUCKETS;
+	for (size_t i = 0; i < BUCKETS / PAGE; i++) {
+		uint64_t values = p->number[i] ? page_values(&p->data[p->number[i] - 1]) : 0;
+
+		if (values && seen + values >= rank) {
+			*at = i * PAGE;
+			break;
+		}
+		seen += values;
+	}
+	return seen;
+}
+
 uint64_t histogram_percentile(const struct histogram *h, unsigned int per_10000)
 {
 	unsigned __int128 wanted = (unsigned __int128)h->values * per_10000;
-	uint64_t rank = (uint64_t)((wanted + 9999) / 10000);
+	uint64_t rank = (uint64_t)((wanted + 9999) / 10000), seen, end;
 	struct histogram_bucket b;
-	uint64_t seen = 0;
+	size_t at = 0;
 
 	if (rank == 0)
 		rank = 1;
-	for (size_t at = 0; histogram_next(h, &at, &b);) {
-		seen += b.count;
-		if (seen >= rank) {
-			uint64_t end = log_bucket_end(b.index, HISTOGRAM_BITS);
-
-			return end < h->max ? end : h->max;
-		}
-	}
-	return h->max;
+	seen = h->pages ? pages_skip(h->pages, rank, &at) : 0;
+	if (!rank_search(h, at, rank, seen, &b))
+		return h->max;
+	end = log_bucket_end(b.index, HISTOGRAM_BITS);
+	return end < h->max ? end : h->max;
 }
 
 void histogram_free(struct histogram *h)

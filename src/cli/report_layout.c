@@ -34,7 +34,7 @@
 struct wishes {
 	int label, second, count, number;
 	/* number of large parts to show; 0: all of them */
-	int parts[PARTS_WANTED + 1];
+	int parts[PARTS_WANTED + 1]; /* where lines are cut */
 };
 
 static void wish(int *columns, int wanted)
@@ -149,21 +149,25 @@ static void wish_row(struct wishes *w, const struct report_layout *l, const stru
 	for (int c = 0; c < REPORT_COLUMNS; c++)
 		if (l->shown[c])
 			wish(&w->number, 1 + (int)strlen(report_column_text(row, c, text)));
-	wish_parts(w, row);
 }
 
 static struct wishes wishes_of(const struct report *report, const struct report_layout *l,
-			       int columns)
+			       const struct terminal *t)
 {
+	const int columns = t->cut ? LABEL_MOST : LABEL_FILE;
 	struct wishes w = {.label = 8, .number = HEAD_COLUMNS};
 
 	wish(&w.label, (int)strlen(report->by));
 	wish(&w.count,
 	     1 + (int)strlen(report_count_name(report)) + (strcmp(report->sort, "count") == 0));
 
-	for (size_t i = 0; i < report->rows_count; i++)
-		if (!row_is_void(&report->rows[i]))
-			wish_row(&w, l, &report->rows[i], columns);
+	for (size_t i = 0; i < report->rows_count; i++) {
+		if (row_is_void(&report->rows[i]))
+			continue;
+		wish_row(&w, l, &report->rows[i], columns);
+		if (t->cut)
+			wish_parts(&w, &report->rows[i]);
+	}
 	for (int c = 0; c < REPORT_COLUMNS; c++)
 		if (l->shown[c])
 			wish(&w.number, 1 + (int)strlen(report_column_name(c)) +
@@ -300,7 +304,7 @@ struct report_layout report_layout_of(const struct report *report, const struct 
 	int left, label;
 
 	columns_choose(&l, report);
-	w = wishes_of(report, &l, t->cut ? LABEL_MOST : LABEL_FILE);
+	w = wishes_of(report, &l, t);
 	for (size_t i = 0; i < report->rows_count && strcmp(report->by, "cause") == 0; i++)
 		l.all_ns += row_work_ns(&report->rows[i]);
 	if (t->cut) {

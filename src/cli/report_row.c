@@ -106,6 +106,7 @@ static int parts_shown(const struct row *row, int most)
 }
 
 #define ERRORS_NAMED 2
+#define NUMBERS_BYTES 1024 /* all parts of a split, errors and the rest take less than half */
 
 /* "159 ENOENT 3 EACCES": the most frequent errors by name. */
 static void errors_write(FILE *file, const struct row *row)
@@ -126,13 +127,14 @@ static void errors_write(FILE *file, const struct row *row)
 
 char *row_numbers(const struct row *row, int most)
 {
-	char *text = NULL;
-	size_t size = 0;
-	struct terminal memory = {.file = open_memstream(&text, &size)};
+	char *text = calloc(1, NUMBERS_BYTES); /* a stream that grows would clear 8 KiB */
+	struct terminal memory = {.file = text ? fmemopen(text, NUMBERS_BYTES, "w") : NULL};
 	char ns[UNITS_TEXT_BYTES];
 
-	if (!memory.file)
+	if (!memory.file) {
+		free(text);
 		return NULL;
+	}
 	if (!(row->absent & ROW_NO_SPLIT) && split_total(&row->time)) {
 		struct split work = split_work(&row->time);
 		bool idle = split_total(&work) == 0;

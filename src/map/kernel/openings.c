@@ -2,6 +2,7 @@
 #include "map/kernel/openings.h"
 
 #include <errno.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -196,6 +197,12 @@ static u64 facts_since(const struct partial *p)
 	return p->uneven ? p->begun_ns : p->begin_ns;
 }
 
+/* The file of a sum of a path: the inode does not matter any more. */
+static struct file_ref file_of_path(const struct file_ref *file)
+{
+	return (struct file_ref){.dev = file->dev, .kind = file->kind};
+}
+
 /* ---- memos ---- */
 
 /*
@@ -204,47 +211,61 @@ static u64 facts_since(const struct partial *p)
  */
 #define MEMO_BITS 9
 
+/* One cache line. */
 struct opening_memo {
-	u64 opening, time_ns, since_ns;
-	struct file_ref file, of_file; /* that is used; of the sum */
+	u64 opening, time_ns;
+	struct file_ref file; /* that is used */
 	u32 pid;
 	s32 fd;
-	u32 forgotten;
+	bool path; /* the sum has the file of a path */
 	struct in_force_stamp stamp;
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct opening_memo) == 64, "a memo is a cache line");
+
+struct opening_memos {
+	struct opening_memo list[1 << MEMO_BITS];
+	/* of the facts: all answers are void if one of these changes */
+	u64 since_ns;
+	u32 forgotten;
 };
 
 /* NULL: there is no memory for any. */
-static struct opening_memo *memo_of(struct openings *all, const struct file_use *use)
+static struct opening_memo *memo_of(struct openings *all, const struct in_force *in,
+				    const struct file_use *use)
 {
 	u64 h = hash_u64(((u64)use->pid << 32 | (u32)use->fd) ^ use->file.key << 20);
+	struct opening_memos *memos = all->memos;
 
-	if (!all->memos)
-		all->memos = calloc(1 << MEMO_BITS, sizeof(*all->memos));
-	return all->memos ? &all->memos[h >> (64 - MEMO_BITS)] : NULL;
+	if (!memos)
+		all->memos = memos = aligned_alloc(alignof(struct opening_memos), sizeof(*memos));
+	else if (memos->since_ns == in->since_ns && memos->forgotten == in->forgotten)
+		return &memos->list[h >> (64 - MEMO_BITS)];
+	if (!memos)
+		return NULL;
+	*memos = (struct opening_memos){.since_ns = in->since_ns, .forgotten = in->forgotten};
+	return &memos->list[h >> (64 - MEMO_BITS)];
 }
 
 static bool memo_holds(struct partial *p, const struct opening_memo *m, const struct file_use *use)
 {
-	const struct in_force *in = &p->facts.in_force;
-
 	return m->time_ns && m->time_ns <= use->time_ns && m->pid == use->pid && m->fd == use->fd &&
-	       same_file(&m->file, &use->file) && m->since_ns == in->since_ns &&
-	       m->forgotten == in->forgotten && in_force_holds(&p->facts, &m->stamp);
+	       same_file(&m->file, &use->file) && in_force_holds(&p->facts, &m->stamp);
 }
 
 static void memo_keep(struct partial *p, struct opening_memo *m, const struct file_use *use,
 		      const struct sum_of *of, const struct in_force_stamp *stamp)
 {
+	bool path = !of->file.key && use->file.key;
+
 	if (!m || !stamp->lasting || use->time_ns < p->facts.in_force.since_ns)
 		return;
 	*m = (struct opening_memo){.opening = of->opening,
 				   .time_ns = use->time_ns,
-				   .since_ns = p->facts.in_force.since_ns,
 				   .file = use->file,
-				   .of_file = of->file,
 				   .pid = use->pid,
 				   .fd = use->fd,
-				   .forgotten = p->facts.in_force.forgotten,
+				   .path = path,
 				   .stamp = *stamp};
 }
 
@@ -286,8 +307,8 @@ static int opening_find(struct partial *p, const struct file_use *use, struct su
 	if (err)
 		return err;
 	of->opening = o.key;
-	if (o.kind == OPENING_PATH) /* its inode does not matter any more */
-		of->file = (struct file_ref){.dev = use->file.dev, .kind = use->file.kind};
+	if (o.kind == OPENING_PATH)
+		of->file = file_of_path(&use->file);
 	return opening_add(&p->openings, &o);
 }
 
@@ -304,9 +325,10 @@ int opening_of(struct partial *p, const struct file_use *use, struct sum_of *of)
 		return 0;
 	p->facts.in_force.since_ns = facts_since(p);
 	if (is_memorable(use))
-		memo = memo_of(&p->openings, use);
+		memo = memo_of(&p->openings, &p->facts.in_force, use);
 	if (memo && memo_holds(p, memo, use)) {
-		of->file = memo->of_file;
+		if (memo->path)
+			of->file = file_of_path(&use->file);
 		of->opening = memo->opening;
 		return 0;
 	}
@@ -319,7 +341,7 @@ int opening_of(struct partial *p, const struct file_use *use, struct sum_of *of)
 int opening_named(struct partial *p, const struct file_use *use, const struct call_detail *detail,
 		  struct sum_of *of)
 {
-	struct fact_socket socket = peer_socket(&detail->peer);
+	struct fact_socket socket;
 	const struct file_use ended = {detail->ended, use->pid, -1, detail->ended_ns};
 	struct opening o = {.kind = OPENING_PATH, .path = detail->path, .mounts = detail->mounts};
 	int err = 0;
@@ -327,6 +349,7 @@ int opening_named(struct partial *p, const struct file_use *use, const struct ca
 	if (detail->ended.kind)
 		return opening_of(p, &ended, of);
 	if (!detail->path) {
+		socket = peer_socket(&detail->peer);
 		o.kind = OPENING_SOCKET;
 		o.socket = use->file.key;
 		o.told = &socket;

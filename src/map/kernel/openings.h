@@ -54,7 +54,7 @@ struct openings {
 	VEC(struct opening) list;
 	struct map index; /* key -> number in list + 1 */
 	/* Answers that were given last, while records come; NULL: none yet; owned. */
-	struct opening_memo *memos;
+	struct opening_memos *memos;
 };
 
 /* A use of a file: by a descriptor if one is known, at a time. */

@@ -37,7 +37,8 @@ static int sum_new(struct sums *s, const struct sum_of *of, u64 h, size_t *found
 /* The place of the sum that was asked for last, of all with this hint: nearly always the one. */
 static u16 *recent_of(struct sums *s, const struct sum_of *of)
 {
-	u64 mixed = (of->key + ((u64)of->pid << 24)) ^ of->file.key ^ of->opening;
+	u64 mixed = (of->key + ((u64)of->pid << 24)) ^ of->file.key ^ of->opening ^
+		    ((u64)of->file.dev << 40 | (u64)of->file.kind << 32);
 
 	return &s->recent[mixed * 0x9e3779b97f4a7c15u >> (64 - SUMS_RECENT_BITS)];
 }
