@@ -66,6 +66,8 @@ struct link_thread {
 	u32 section;	 /* how many they are */
 	u32 helper;	 /* a thread that woke this loop and so handed its section back; NOBODY */
 	u32 reads;	 /* requests that it received */
+	u32 received;	 /* the same, in all of its time */
+	u32 woken;	 /* wake-ups in all of its time that may have handed it something */
 	u32 calls;	 /* that it made */
 	u32 labelled;	 /* of these, with a label */
 	u32 outside;	 /* of these, while no request was open */

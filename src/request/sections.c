@@ -75,16 +75,27 @@ static void wake_count(struct section_pass *s, const struct link_event *e)
 	t->wakes++;
 	t->run_wakes++;
 	t->late_wakes += t->run_wakes > 1 && t->run_reads > 1;
+	thread_of(s, e)->woken += !link_word_is_lock(s->l, &s->l->in->hand_offs[e->number]);
 }
 
 static void read_count(struct link_thread *t)
 {
+	t->received++;
 	if (t->run_wakes)
 		t->run_reads = t->run_wakes = 0;
 	t->run_reads++;
 }
 
 #define LATE_PERCENT 10 /* of its wake-ups, and a loop hands over later than it reads */
+
+/*
+ * Whether a thread receives its work itself, and is idle there. A wake-up now and then is that of a
+ * lock, of which too few were seen to know it as one.
+ */
+static bool receives_its_work(const struct link_thread *t)
+{
+	return t->received && t->received >= t->woken;
+}
 
 static bool hands_over_late(const struct link_thread *t)
 {
@@ -295,7 +306,8 @@ static void work_came(struct section_pass *s, const struct link_event *e)
 	passes = hands_over_late(waker) || (waker->has_word && waker->word == word);
 	knows = link_is_open(s->l, waker->request, e->time_ns);
 	busy = link_is_open(s->l, woken->request, e->time_ns);
-	if (passes || (woken->has_word ? woken->word == word : knows && !busy))
+	if (!receives_its_work(woken) &&
+	    (passes || (woken->has_word ? woken->word == word : knows && !busy)))
 		work_taken(woken, passes || !knows || s->distrusts ? NOBODY : waker->request, word);
 	else if (!waker->mixed && (busy || woken->has_word) && !link_waker_sleeps_there(s->l, h))
 		section_handed_back(s, waker, woken, e->time_ns);

@@ -123,6 +123,22 @@ TEST(an_answered_request_has_no_later_calls)
 	CHECK_EQ(s.edges[late].candidates, 0);
 }
 
+/* It was woken at a lock, of which too few wake-ups were seen to know it as one. */
+TEST(a_thread_that_receives_its_work_gets_none_by_a_wake_up)
+{
+	struct scene s = scene_new();
+	u32 a = request(&s, 1, 10, 100), b = request(&s, 2, 11, 40);
+	u32 of_b = call(&s, 2, 20), late, of_a;
+
+	wakes(&s, 1, 2, 45, 0x700);
+	late = call(&s, 2, 50);
+	of_a = call(&s, 1, 60);
+	scene_link(&s);
+	CHECK_EDGE(&s, of_a, a, "thread");
+	CHECK_EDGE(&s, of_b, b, "thread");
+	CHECK_EQ(s.edges[late].parent, EDGE_ROOT);
+}
+
 TEST(a_wake_up_hands_work_over)
 {
 	struct scene s = scene_new();
