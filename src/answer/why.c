@@ -8,11 +8,11 @@
 #include "answer/critical_words.h"
 #include "answer/peer_name.h"
 #include "answer/process_name.h"
+#include "answer/waited_for.h"
 #include "map/fact/query.h"
 #include "map/idle.h"
 
 #define LINKS_MOST 6		  /* from a thread to the one for whom it waits, and so on */
-#define THREADS_MOST 10000	  /* of a process; more are not looked at */
 #define RUNS_TOLD_NS 100000000ull /* a cut tells of each thread that runs then */
 #define NAME_BYTES 512
 
@@ -20,6 +20,7 @@ struct asking {
 	const struct requests *r;
 	struct why_answer *out;
 	u64 at_ns; /* by the clock of the host of the process */
+	struct waited_connections connections;
 };
 
 /* A thread on the way. */
@@ -28,79 +29,15 @@ struct thread_at {
 	u64 at_ns;
 };
 
-/* The instant of the answer by the clock of a host. */
-static u64 instant_of(const struct partial *p, bool at_begin)
-{
-	return at_begin && p->options.from_ns ? p->options.from_ns : p->to_ns;
-}
-
 /* ---- connections ---- */
-
-/* When bytes went through an end last, and by which thread. */
-struct touch {
-	u64 time_ns;
-	u32 tid;
-	bool sent;
-};
-
-static struct touch ranges_last(const struct byte_ranges *ranges, u64 at_ns, bool sent)
-{
-	for (size_t i = ranges->count; i > 0; i--)
-		if (ranges->data[i - 1].time_ns <= at_ns)
-			return (struct touch){ranges->data[i - 1].time_ns, ranges->data[i - 1].tid,
-					      sent};
-	return (struct touch){0};
-}
-
-static struct touch end_last(const struct socket_end *end, u64 at_ns)
-{
-	struct touch sent = ranges_last(&end->sent, at_ns, true);
-	struct touch received = ranges_last(&end->received, at_ns, false);
-
-	return sent.time_ns > received.time_ns ? sent : received;
-}
-
-/* A connection for which a thread waits: number, its side, and what went through it last. */
-struct waited_for {
-	const struct connection *connection;
-	size_t number;
-	bool server; /* the thread is at the serving end */
-	struct touch last;
-};
-
-static bool is_better(const struct waited_for *a, const struct waited_for *b)
-{
-	bool asked = !a->server && a->last.sent, other = !b->server && b->last.sent;
-
-	if (!b->connection || asked != other)
-		return !b->connection || asked;
-	return a->last.time_ns > b->last.time_ns;
-}
 
 /* Of the socket on which the thread sleeps, else of the one that it used last. */
 static struct waited_for connection_of(const struct asking *ask, const struct thread_at *at,
 				       const struct kspan *k)
 {
-	bool by_key = k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_unix;
-	struct waited_for best = {0};
-
-	for (size_t i = 0; i < ask->r->connections.list.count; i++) {
-		const struct connection *c = &ask->r->connections.list.data[i];
-
-		for (int side = 0; side < 2; side++) {
-			const struct socket_end *end = side ? &c->server : &c->caller;
-			struct waited_for w = {c, i, side, {0}};
-
-			if (end->host != at->host || end->sent.count + end->received.count == 0 ||
-			    (by_key && end->key != k->file.key))
-				continue;
-			w.last = end_last(end, at->at_ns);
-			if (w.last.time_ns && (by_key || w.last.tid == at->tid) &&
-			    is_better(&w, &best))
-				best = w;
-		}
-	}
-	return best;
+	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_unix)
+		return waited_on_file(&ask->connections, at->host, k->file.key);
+	return waited_by_thread(&ask->connections, at->host, at->tid);
 }
 
 /* The other end: its address, and who is there; a tid of 0: it was not recorded. */
@@ -125,15 +62,15 @@ static const char *connection_text(struct asking *ask, const struct waited_for *
 				   struct thread_at *next)
 {
 	const struct socket_end *peer = w->server ? &w->connection->caller : &w->connection->server;
-	struct touch last = end_last(peer,
-				     instant_of(ask->r->hosts[peer->host].p, ask->out->at_begin));
+	struct touch last =
+		touch_last(peer, why_instant(ask->r->hosts[peer->host].p, ask->out->at_begin));
 	struct critical_who who = {0};
 	const char *text;
 
 	if (last.tid && peer->sent.count + peer->received.count) {
 		*next = (struct thread_at){
 			peer->host, last.tid,
-			instant_of(ask->r->hosts[peer->host].p, ask->out->at_begin)};
+			why_instant(ask->r->hosts[peer->host].p, ask->out->at_begin)};
 		who = critical_who_of(&ask->out->builder, ask->r, peer->host, last.tid,
 				      last.time_ns);
 	}
@@ -292,7 +229,7 @@ static int host_find(const struct requests *r, u32 pid, bool at_begin, u32 *host
 		bool has = false;
 
 		for (size_t k = 0; k < p->lives.count && !has; k++)
-			has = lives_then(p->lives.data[k], pid, instant_of(p, at_begin), at_begin);
+			has = lives_then(p->lives.data[k], pid, why_instant(p, at_begin), at_begin);
 		if (has && found == 0)
 			return -ENOTUNIQ;
 		if (has) {
@@ -357,13 +294,15 @@ int why_process(const struct request_answer *a, u32 pid, bool at_begin, struct w
 	p = ask.r->hosts[host].p;
 	out->host = ask.r->hosts[host].name;
 	out->at_begin = at_begin;
-	ask.at_ns = out->at_ns = instant_of(p, at_begin);
-	for (size_t i = 0; i < p->lives.count && !err && out->threads < THREADS_MOST; i++) {
+	ask.at_ns = out->at_ns = why_instant(p, at_begin);
+	err = waited_connections_make(&ask.connections, ask.r, at_begin);
+	for (size_t i = 0; i < p->lives.count && !err; i++) {
 		if (!lives_then(p->lives.data[i], pid, ask.at_ns, at_begin))
 			continue;
-		out->threads++;
-		err = chain_add(&ask, host, p->lives.data[i]->tid);
+		if (out->threads++ < WHY_THREADS_MOST)
+			err = chain_add(&ask, host, p->lives.data[i]->tid);
 	}
+	waited_connections_free(&ask.connections);
 	out->who = critical_who_of(&out->builder, ask.r, host, pid, out->at_ns);
 	chains_finish(out);
 	return err ? err : out->builder.failed ? -ENOMEM : 0;

@@ -8,6 +8,8 @@
 
 #include "answer/critical.h"
 
+#define WHY_THREADS_MOST 10000 /* of a process; further ones are counted, but not looked at */
+
 /* A thread, or below it the one that it waits for: "nginx (pid 7)" "has waited" 3 ms "for ...". */
 struct why_line {
 	const char *host; /* NULL: not known */

@@ -52,6 +52,8 @@ void why_write_json(struct json *j, const struct source_view *source, const stru
 	for (size_t i = 0; i < a->chains.count; i++)
 		chain_write(j, a, &a->chains.data[i]);
 	json_array_end(j);
+	if (a->threads > WHY_THREADS_MOST)
+		json_u64(j, "threads_left_out", a->threads - WHY_THREADS_MOST);
 	json_object_end(j);
 	json_end(j);
 }

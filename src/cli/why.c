@@ -125,6 +125,9 @@ static void answer_write(const struct terminal *t, const struct why_answer *a)
 	if (shown < a->chains.count)
 		fprintf(t->file, "  (%zu more threads have waited less, or wait for new work)\n",
 			a->chains.count - shown);
+	if (a->threads > WHY_THREADS_MOST)
+		fprintf(t->file, "  (only %u of its %zu threads were looked at)\n",
+			WHY_THREADS_MOST, a->threads);
 }
 
 static void process_write(const struct request_answer *a, const struct why_options *o,

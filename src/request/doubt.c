@@ -18,6 +18,9 @@ static const struct {
 	[EDGE_TIMING] = {100, 100},
 };
 
+_Static_assert(sizeof(left_percent) / sizeof(*left_percent) == EDGE_EVIDENCE_COUNT,
+	       "each evidence has its row");
+
 /* Whether records of a host were lost in a time. */
 static bool is_lost_within(const struct partial *p, u64 from_ns, u64 to_ns)
 {

@@ -38,6 +38,9 @@ static const char *const evidence_names[] = {
 	[EDGE_ORDER] = "order",		[EDGE_TIMING] = "timing",
 };
 
+_Static_assert(sizeof(evidence_names) / sizeof(*evidence_names) == EDGE_EVIDENCE_COUNT,
+	       "each evidence has its name");
+
 const char *edge_evidence_name(enum edge_evidence evidence)
 {
 	return evidence_names[evidence];

@@ -58,6 +58,7 @@ enum edge_evidence {
 	EDGE_SEQUENCE = 8,  /* the only request that could make this call now */
 	EDGE_ORDER = 9,	    /* of those that could, by the order of their inputs */
 	EDGE_TIMING = 10,   /* none could, by what was learned: the one with the last input */
+	EDGE_EVIDENCE_COUNT /* behind the last one */
 };
 
 /* The name of an evidence, as it stands in answers: "thread". Static memory. */

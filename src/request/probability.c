@@ -22,6 +22,8 @@ static const struct likely table[] = {
 	[EDGE_ORDER] = {985000, 750000, 955000},     [EDGE_TIMING] = {250000, 200000, 200000},
 };
 
+_Static_assert(sizeof(table) / sizeof(*table) == EDGE_EVIDENCE_COUNT, "each evidence has its row");
+
 #define NEARLY_ALL 0.99 /* of the requests are complete */
 #define CLEARLY 0.03	/* so much less is it in the other way */
 
