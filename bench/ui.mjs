@@ -2,6 +2,7 @@
 // Measures the page in Chromium: ui.mjs PACKAGES WHAT BASE ... prints one line of JSON.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { createServer, request } from "node:http";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -187,10 +188,52 @@ const live = async (rounds, program) => {
   return { seconds };
 };
 
+const KINDS = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+
+/** The files of a page of Jaeger; what it asks goes to the server at `base`. */
+const serveFiles = (folder) => new Promise((resolve) => {
+  const server = createServer((asked, answer) => {
+    const { pathname } = new URL(asked.url, "http://x");
+    if (pathname.startsWith("/api/")) {
+      asked.pipe(request(base + asked.url, { method: asked.method, headers: asked.headers }, (got) => {
+        answer.writeHead(got.statusCode, got.headers);
+        got.pipe(answer);
+      }));
+      return;
+    }
+    const file = path.join(folder, pathname.startsWith("/static/") ? path.normalize(pathname) : "index.html");
+    try {
+      const bytes = readFileSync(file);
+      answer.writeHead(200, { "content-type": KINDS[path.extname(file)] ?? "application/octet-stream" }).end(bytes);
+    } catch {
+      answer.writeHead(404).end();
+    }
+  });
+  server.listen(0, "127.0.0.1", () => resolve(server));
+});
+
+/** The same trace in Jaeger UI: its first rows, scrolling, memory. */
+const jaeger = async (rounds, folder, id) => {
+  const result = { seconds: [], scroll: [], bytes: [] };
+  const server = await serveFiles(folder);
+  for (let i = 0; i < rounds; i++) {
+    const { context, page } = await open({ baseURL: `http://127.0.0.1:${server.address().port}` });
+    await noteFirst(page, ".span-row");
+    await page.goto(`/trace/${id}`);
+    result.seconds.push(await shownAfter(page));
+    await page.mouse.move(900, 600);
+    result.scroll.push(await framesOf(page, () => wheel(page, 0, 400, 90)));
+    result.bytes.push(await memoryOf());
+    await context.close();
+  }
+  server.close();
+  return result;
+};
+
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 try {
   const rounds = Number(rest[0]);
-  console.log(JSON.stringify(await { load, trace, compare, live }[what](rounds, ...rest.slice(1))));
+  console.log(JSON.stringify(await { load, trace, jaeger, compare, live }[what](rounds, ...rest.slice(1))));
 } finally {
   await browser.close();
 }

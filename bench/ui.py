@@ -9,7 +9,7 @@ import time
 
 from page.needed import missing
 from stored import OPERATIONS, Serving, Sender, field, number_of, text_of, varint
-from tell import Goal, figure, say, summary
+from tell import Goal, figure, ratio, say, summary
 from whole import MB, Up
 
 KB = 1024
@@ -110,12 +110,34 @@ def trace_requests(trace, begin_ns):
         yield field(1, field(1, resource) + field(2, scope))
 
 
+def jaeger_built():
+    """The folder of a built Jaeger UI, or the reason why there is none."""
+    folder = os.environ.get("JAEGER_UI")
+    if not folder:
+        return None, ("no registry has it: build its release (npm ci; npm run build) and name the folder "
+                      "packages/jaeger-ui/build in the variable JAEGER_UI")
+    if not os.path.exists(os.path.join(folder, "index.html")):
+        return None, f"JAEGER_UI={folder} has no index.html"
+    return os.path.abspath(folder), None
+
+
+def jaeger_tell(ours, theirs):
+    """Jaeger UI with the same trace from the same server."""
+    summary("Jaeger UI: address to rows", theirs["seconds"], "s", digits=2)
+    ratio("  ours to that", ours["seconds"], theirs["seconds"])
+    summary("Jaeger UI: scroll, frames a second", [each["perSecond"] for each in theirs["scroll"]], "")
+    summary("Jaeger UI: scroll, longest gap", [each["longest"] for each in theirs["scroll"]], "ms")
+    summary("Jaeger UI: memory of the page's process", [each / MB for each in theirs["bytes"]], "MB")
+    ratio("  ours to that", ours["bytes"], theirs["bytes"])
+
+
 def ui_trace(bench):
     """a trace of 100,000 spans: address to rows, scrolling, zooming, 200 lanes, finding, memory"""
     packages = packages_of(bench)
     if not packages:
         return
-    trace = os.urandom(16)
+    trace, theirs = os.urandom(16), None
+    folder, lacks = jaeger_built()
     with served(bench) as serving:
         sender = Sender(serving.ports)
         for request in trace_requests(trace, time.time_ns() - HALF_HOUR_NS):
@@ -123,13 +145,18 @@ def ui_trace(bench):
                 time.sleep(0.1)
         serving.settle()
         got = measured(packages, "trace", serving, bench.rounds, trace.hex())
+        if folder:
+            theirs = measured(packages, "jaeger", serving, bench.rounds, folder, trace.hex())
     summary("address to rows", got["seconds"], "s", Goal(1, 0.5), 2)
     for name in ("scroll", "zoom", "lanes"):
         summary(f"{name}, frames a second", [each["perSecond"] for each in got[name]], "", Goal(50, 60, most=True))
         summary(f"{name}, longest gap", [each["longest"] for each in got[name]], "ms", Goal(50, None))
     summary("find", got["find"], "s", Goal(0.2, 0.1), 3)
     summary("memory of the page's process", [each / MB for each in got["bytes"]], "MB", Goal(300, 150))
-    say("  Jaeger UI is left out: no registry has it built")
+    if theirs:
+        jaeger_tell(got, theirs)
+    else:
+        say(f"  Jaeger UI: SKIP, {lacks}")
 
 
 def ui_compare(bench):
