@@ -98,6 +98,19 @@ static bool attribute_text(const struct attribute *a, char text[VALUE_BYTES])
 	return n > 0 && n < VALUE_BYTES;
 }
 
+/* Where the bytes of a request lie, and which thread had it, makes no request slow. */
+static bool attribute_tells(const char *key)
+{
+	static const char *const others[] = {"thread.id", "bytes.from", "bytes.to", "answer.from",
+					     "answer.to"};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (strcmp(key, others[i]) == 0)
+			return false;
+	}
+	return strncmp(key, "fathom.", 7) != 0;
+}
+
 static int attributes_add(struct comparison *c, unsigned int side, const struct received_span *span,
 			  const struct received_list *list)
 {
@@ -109,8 +122,7 @@ static int attributes_add(struct comparison *c, unsigned int side, const struct 
 		struct difference d = {
 			.kind = DIFFERENCE_ATTRIBUTE, .key = a->key, .value = text, .service = ""};
 
-		if (strncmp(a->key, "fathom.", 7) != 0 && strcmp(a->key, "thread.id") != 0 &&
-		    attribute_text(a, text))
+		if (attribute_tells(a->key) && attribute_text(a, text))
 			err = row_add(c, side, &d, received_duration_ns(span));
 	}
 	return err;

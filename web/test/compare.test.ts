@@ -69,6 +69,14 @@ test("a quota is the cause of waits for a CPU that grew with it", () => {
   assert.match(sentence(answerOf(waits, found("part", "", "throttled", 4)), target), /63 % of it is waiting for a CPU\.$/);
 });
 
+test("the second cause is named where it makes much of it", () => {
+  const parts = [found("part", "", "runnable", 50), found("part", "", "disk", 25), found("place", "disk", "fsync on /x", 25)];
+  assert.match(sentence(answerOf(...parts), target), /63 % of it is waiting for a CPU; 31 % is disk, in fsync on \/x\.$/);
+  assert.match(sentence(answerOf(...parts, found("own", "disk", "write", 25, "store")), target), /31 % is disk in write of store, in fsync on \/x\.$/);
+  assert.match(sentence(answerOf(parts[0], found("part", "", "disk", 10)), target), /63 % of it is waiting for a CPU\.$/);
+  assert.match(sentence(answerOf(parts[0], found("part", "", "unknown", 25)), target), /63 % of it is waiting for a CPU\.$/);
+});
+
 test("against a time before, attributes stand behind kinds of time", () => {
   const list = [found("attribute", "process.pid", "7", 80), found("part", "", "lock", 70)];
   assert.deepEqual(causesFirst(list).map((d) => d.kind), ["part", "attribute"]);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { count, duration, percent } from "../src/lib/format";
 import { parseExact } from "../src/lib/json";
 import { ticks } from "../src/lib/axis";
-import { firstPart, isWorse, rowsOf, type SeriesAnswer, type Sums, worseText } from "../src/overview/data";
+import { firstPart, firstText, isWorse, rowsOf, type SeriesAnswer, type Sums, worseText } from "../src/overview/data";
 import { completions, readLine } from "../src/search/data";
 import { grownSentence } from "../src/where/tell";
 import { boxesOf, findPath, growth, leavesOf, type Node } from "../src/where/tree";
@@ -89,6 +89,7 @@ const series = (...counts: number[]): SeriesAnswer => ({
 test("the first part of a young store is a fifth of it, with enough requests", () => {
   const seconds = (part: ReturnType<typeof firstPart>) => part && [part.fromMs / 1000 - 1790000000, part.toMs / 1000 - 1790000000];
   assert.equal(seconds(firstPart(series(0, 0, 0))), undefined);
+  assert.equal(firstText({ fromMs: 1790000000000, toMs: 1790000020000 }), "the first 20.0 s");
   assert.equal(seconds(firstPart(series(0, 0, 90))), undefined); // nothing follows
   assert.deepEqual(seconds(firstPart(series(0, 90, 90))), [10, 20]);
   assert.deepEqual(seconds(firstPart(series(5, 90, 90))), [0, 20]);
@@ -119,6 +120,7 @@ test("what grew is told with its object and its share", () => {
   // a place of which the others tell nothing grew no more than its part
   assert.equal(grownSentence(slow, [2], grown), "fsync on /x: disk in GET takes +1.00 ms for each request, 1.6 % of what grew (+61.0 ms).");
   assert.equal(grownSentence(slow, [0], grown), "Nothing of this grew.");
+  assert.match(grownSentence(slow, [], grown, "disk"), /^fsync on \/x: disk in GET takes \+1\.00 ms .*; futex, woken by worker: lock in open takes \+60\.0 ms, 98 %\.$/);
   assert.deepEqual(leavesOf(slow, [1]).map((leaf) => [leaf.path.join("."), leaf.part, leaf.span.name]), [["1.0.0", "lock", "open"]]);
   assert.deepEqual(boxesOf(slow, [], () => "", grown).filter((box) => box.depth === 1).map((box) => box.path.join()), ["1", "2"]); // user code is too narrow to be seen
 });

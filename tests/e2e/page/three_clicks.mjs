@@ -41,6 +41,17 @@ const follow = async () => {
   return undefined;
 };
 
+/** What somebody needs who looks for the reason of a failure: the first rows, and the differences of the first. */
+const tellMore = async () => {
+  await page.goto("/");
+  const rows = page.locator("table.operations tbody tr");
+  await rows.first().waitFor();
+  for (const row of (await rows.allInnerTexts()).slice(0, 5)) console.log(`# row: ${row.replace(/\s+/g, " ").slice(0, 150)}`);
+  await page.locator(FIRST[0]).first().click();
+  await page.locator(FIRST[1]).first().waitFor();
+  for (const text of (await page.locator(FIRST[1]).allInnerTexts()).slice(0, 10)) console.log(`# difference: ${text.replace(/\s+/g, " ")}`);
+};
+
 const until = Date.now() + PATIENCE_MS;
 let clicks;
 do {
@@ -48,6 +59,7 @@ do {
   clicks = await follow().catch((error) => void said.push(String(error).split("\n")[0]));
 } while (!clicks && Date.now() < until);
 for (const line of said) console.log(`# ${line}`);
+if (!clicks) await tellMore();
 checks.equal(`${fault}: ${CLICKS_MOST} clicks lead to its cause and object`, clicks !== undefined, true);
 if (clicks) console.log(`# ${fault}: found after ${clicks} click${clicks > 1 ? "s" : ""}`);
 // a server on a busy machine may refuse an answer now and then: the page asks again

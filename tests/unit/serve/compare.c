@@ -6,7 +6,7 @@
 #include "tests/unit/serve/gathered.h"
 
 static const struct attribute slow[] = {
-	STRING("tenant", "big"), STRING("fathom.kernel.why", "slow"),
+	STRING("tenant", "big"), INTEGER("bytes.from", 4711), STRING("fathom.kernel.why", "slow"),
 	INTEGER("fathom.time.user_ns", 10), INTEGER("fathom.time.lock_ns", 90)};
 static const struct attribute fast[] = {STRING("tenant", "small"),
 					INTEGER("fathom.time.user_ns", 10)};
@@ -76,6 +76,8 @@ TEST(each_kind_of_difference_is_found)
 	CHECK_EQ(find(&c, DIFFERENCE_PART, "user")->explains_ns, 0);
 	d = find(&c, DIFFERENCE_PLACE, "fsync on /x");
 	CHECK(d && d->explains_ns == 90 && strcmp(d->key, "lock") == 0);
+	CHECK(find(&c, DIFFERENCE_ATTRIBUTE, "big"));
+	CHECK(!find(&c, DIFFERENCE_ATTRIBUTE, "4711"));
 	d = find(&c, DIFFERENCE_CALL, "pay");
 	CHECK(d && d->explains_ns == 5 && d->sides[0].count == 3);
 	d = find(&c, DIFFERENCE_ATTRIBUTE, "big");

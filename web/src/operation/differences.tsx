@@ -69,6 +69,7 @@ export const Differences = ({ target, answer, selection, others }: Props) => {
       <p class="faint">
         A sample: {many(a.spans, "request")} in the selection, {count(b.spans)} others; {count(a.measured)} and {count(b.measured)} have a time split,
         {" "}{count(a.detailed)} and {count(b.detailed)} tell where they waited.
+        {a.spans > 0 && !a.detailed && " Their waits are not stored: open one of the longest, and read its waits from the recording on its critical path."}
         {(a.partial || b.partial) && " The search took too long: there may be more."}
       </p>
     </>

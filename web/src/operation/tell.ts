@@ -56,6 +56,25 @@ const causeOf = (differences: readonly Difference[]): Cause | undefined => {
   return part && { part: part.value, explains: part.explains_ns, own: undefined };
 };
 
+const SECOND_LEAST = 0.2; // of what requests take longer
+const SAYS_NOTHING = new Set(["idle", "off_thread", "unknown"]);
+
+/** The next kind of time that makes much of it: on a busy host, waits for a CPU hide what put the threads to sleep. */
+const secondOf = (cause: Cause | undefined, differences: readonly Difference[], more: number): Cause | undefined => {
+  const told = new Set(cause?.part === "throttled" ? ["throttled", "runnable"] : [cause?.part]);
+  const part = differences.find((d) => d.kind === "part" && d.explains_ns >= SECOND_LEAST * more && !told.has(d.value) && !SAYS_NOTHING.has(d.value));
+  if (!cause || !part) return undefined;
+  const own = differences.find((d) => d.kind === "own" && d.key === part.value);
+  return { part: part.value, explains: part.explains_ns, own: own && own.explains_ns >= 0.6 * part.explains_ns ? own : undefined };
+};
+
+/** A kind of time with its span, if that is another one, and its place. */
+const causeText = (cause: Cause, differences: readonly Difference[], target: Target | undefined): string => {
+  const own = cause.own && !isOf(cause.own, target) ? cause.own : undefined;
+  const where = differences.find((d) => d.kind === "place" && d.explains_ns > 0 && d.value !== d.key && d.key === cause.part);
+  return partName(cause.part) + (own ? ` in ${short(own.value, 60)} of ${short(own.service ?? "", 60)}` : "") + (where ? `, in ${where.value}` : "");
+};
+
 const QUOTA_LEAST = 0.1; // of what requests take longer
 
 /**
@@ -77,13 +96,12 @@ export const sentence = ({ a, b, differences }: CompareAnswer, target: Target | 
   if (more <= 0) return `They take ${duration(a.mean_ns)}, no longer than the others (${duration(b.mean_ns)}).`;
   const cause = withQuota(causeOf(differences), differences, more);
   const elsewhere = cause?.own && !isOf(cause.own, target) ? cause.own : undefined;
-  const where = differences.find((d) => d.kind === "place" && d.explains_ns > 0 && d.value !== d.key && (!cause || d.key === cause.part));
+  const second = secondOf(cause, differences, more);
   const callee = elsewhere ? undefined : differences.filter((d) => d.kind === "call" && d.explains_ns > 0.6 * more).pop(); // the one farthest down
   const who = differences.find((d) => d.kind === "attribute" && d.explains_ns > 0.2 * more);
   let text = `${difference(more)} for each request (${duration(a.mean_ns)} against ${duration(b.mean_ns)})`;
-  if (cause) text += `; ${percent(Math.min(1, cause.explains / more))} of it is ${partName(cause.part)}`;
-  if (elsewhere) text += ` in ${short(elsewhere.value, 60)} of ${short(elsewhere.service ?? "", 60)}`;
-  if (where) text += `, in ${where.value}`;
+  if (cause) text += `; ${percent(Math.min(1, cause.explains / more))} of it is ${causeText(cause, differences, target)}`;
+  if (second) text += `; ${percent(Math.min(1, second.explains / more))} is ${causeText(second, differences, target)}`;
   if (callee) text += `; meanwhile ${short(callee.value, 60)} of ${short(callee.key, 60)} takes ${difference(callee.explains_ns)}`;
   if (who) text += `; ${percent(share(who.a.count, a.spans))} have ${who.key} = ${short(who.value, 60)}, ${percent(share(who.b.count, b.spans))} of the others`;
   return `${text}.`;

@@ -155,6 +155,8 @@ export const firstPart = (line: SeriesAnswer): { readonly fromMs: number; readon
   return undefined;
 };
 
+export const firstText = ({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): string => `the first ${duration((toMs - fromMs) * 1e6)}`;
+
 const spanOf = (answer: SumsAnswer): Span => ({ from: answer.from_unix_ns, to: answer.to_unix_ns });
 
 const WEEK_MS = 7 * 86400e3;
@@ -182,6 +184,6 @@ export const loadOverview = async (lengthMs: number, abort: AbortSignal): Promis
   const [old, rest] = await Promise.all([sums(toNs(first.fromMs), toNs(first.toMs), abort), sums(toNs(first.toMs), undefined, abort)]);
   const known = new Set(rest.operations.map(keyOf));
   const gone = rowsOf(old.operations.filter((o) => !known.has(keyOf(o))), [], (await series).operations).map((row) => ({ ...row, isGone: true }));
-  const all = await made(rest, old, `the first ${duration(first.toMs - first.fromMs)}`);
+  const all = await made(rest, old, firstText(first));
   return { ...all, rows: [...all.rows, ...gone] };
 };

@@ -101,7 +101,7 @@ export const Where = () => {
           const grown = normal && growth(root, normal, found.spans, normalSpans);
           return (
             <>
-              {grown && <p class="sentence"><bdi>{unbroken(grownSentence(root, path, grown))}</bdi></p>}
+              {grown && <p class="sentence"><bdi>{unbroken(grownSentence(root, path, grown, node === null ? parameters.get("look") ?? "" : ""))}</bdi></p>}
               <p>{many(found.spans, "request")}{least && ` longer than ${least.replace(/^([\d.]+)us$/, (_, us: string) => duration(Number(us) * 1000))}`}, {duration(root.width_ns / found.spans)} each;
                 {" "}{root.detailed ? `places in the kernel are told by ${count(root.detailed)} of them, whose shares stand for all` : "none of them tells a place in the kernel"}
                 {found.left_out > 0 && `; ${count(found.left_out)} small boxes are left out`}{found.partial && "; the search took too long, there may be more"}.</p>
