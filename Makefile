@@ -61,7 +61,7 @@ soak: ## record a busy host, killing the recorder, for SOAK_MINUTES (20); as roo
 screenshots: ## pictures of each view of the page in build/screenshots; as root
 	tools/install-packages build test
 	@$(MAKE) --no-print-directory build
-	FATHOM_SCREENSHOTS="$(abspath $(BUILD)/screenshots)" meson test -C $(BUILD) --no-rebuild page
+	FATHOM_SCREENSHOTS="$(abspath $(BUILD)/screenshots)" meson test -C $(BUILD) --no-rebuild page page-hostile
 
 lint: ## check format, sizes and what clang-tidy finds
 	tools/install-packages build lint

@@ -53,6 +53,18 @@ def follow(up, thumbnails, fault, packages):
         return done.returncode
 
 
+def normal_then(up, thumbnails, fault, seconds):
+    """Normal requests for a time, and then some with a fault; the load goes on."""
+    for name in ("", fault):
+        if name:
+            thumbnails.fault(name)
+        else:
+            thumbnails.load()
+        before, since = up.stored(), time.monotonic()
+        wait_until(f"requests {name or 'without a fault'}",
+                   lambda: up.stored() >= before + FAULTY and time.monotonic() - since > seconds)
+
+
 def record(fathom, programs, page, packages, fault):
     with tempfile.TemporaryDirectory(prefix="fathom-page-") as folder, contextlib.ExitStack() as stack:
         os.chmod(folder, 0o755)

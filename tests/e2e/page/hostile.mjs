@@ -4,6 +4,7 @@
 import { createInterface } from "node:readline";
 import { accessibility, Checks, openBrowser, textOf } from "./browser.mjs";
 import { monitors } from "./monitors.mjs";
+import { picturesOf } from "./pictures.mjs";
 
 const [packages, base] = process.argv.slice(2);
 const checks = new Checks();
@@ -18,6 +19,39 @@ const act = async (what) => {
 
 const rows = () => page.locator("[role=treeitem]");
 const names = async () => rows().allInnerTexts();
+
+const sets = "service=none&operation=none";
+
+/** Pictures of each view with nothing to show, with errors, and with the extreme; nothing is checked. */
+const pictures = async (out) => {
+  await picturesOf(page, out, [
+    ["empty-overview", "/", ".empty"], ["empty-operation", "/o/none/none", ".empty"], ["empty-where", `/where?${sets}`, ".empty"],
+    ["empty-search", "/search", ".empty"], ["empty-live", "/live", ".empty"], ["empty-map", "/map", ".empty"],
+    ["empty-compare", "/compare", ".empty"], ["empty-compare-sets", `/compare?${sets}`, ".empty"], ["empty-lanes", "/lanes", "section.state, .state"],
+    ["empty-monitors", "/monitors", ".monitors-view"], ["empty-coverage", "/coverage", "section.coverage"],
+    ["error-trace", "/t/1", ".empty"], ["error-view", "/no/such/view", "main h1, main h2"], ["error-search", "/search?q=rubbish", "[role=alert]"],
+    ["error-compare", "/compare?a=1&b=2", "[role=alert], .empty"],
+  ]);
+  const traces = JSON.parse(await act("send"));
+  await act("story");
+  await act("chain");
+  await picturesOf(page, out, [
+    ["extreme-overview", "/", "table.operations tbody tr"], ["extreme-search", "/search?last=1h", "table.found tbody tr"],
+    ["extreme-names", `/t/${traces.names}`, "[role=treeitem]"], ["extreme-siblings", `/t/${traces.siblings}`, "[role=treeitem]"],
+    ["extreme-deep", `/t/${traces.deep}?span=${traces.deepest}`, "[role=treeitem][aria-selected=true]"],
+    ["extreme-times", `/t/${traces.times}`, "[role=treeitem]"], ["extreme-large", `/t/${traces.large}`, "[role=treeitem]"],
+    ["extreme-map", "/map?last=1h", ".map-drawing, .empty"],
+  ]);
+  await page.goto("/");
+  await page.locator("table.operations tbody tr").first().waitFor();
+  await act("stop");
+  await page.locator(".stale").first().waitFor();
+  await page.screenshot({ path: `${out}/error-gone-dark-2560.png` });
+  await act("start");
+  await page.goto(await act("token"));
+  await page.getByText("This server asks for its token").waitFor();
+  await page.screenshot({ path: `${out}/error-token-light-2560.png` });
+};
 
 const empty = async () => {
   await page.goto("/");
@@ -181,7 +215,7 @@ const guarded = async () => {
   checks.equal("token: with it, the page works", await page.locator("header .health").innerText(), "0 spans");
 };
 
-try {
+const all = async () => {
   await empty();
   const traces = JSON.parse(await act("send"));
   await hostile(traces);
@@ -195,6 +229,10 @@ try {
   checks.equal("no error in the console, no request that fails, none to another host", trouble.filter((text) => !text.includes("404")), []);
   await gone();
   await guarded();
+};
+
+try {
+  await (process.env.FATHOM_SCREENSHOTS ? pictures(process.env.FATHOM_SCREENSHOTS) : all());
 } catch (error) {
   checks.equal(`at ${page.url()}`, String(error), "");
 }

@@ -4,19 +4,21 @@
 
 PROGRAMS is the folder of the thumbnail server, PACKAGES that with the page's packages of npm, PAGE that with the
 built page. At the end the server gets a fault, which the page must tell in three clicks. With the variable
-FATHOM_SCREENSHOTS it puts pictures of each view into that folder and checks nothing.
+FATHOM_SCREENSHOTS it puts pictures of each view into that folder and checks nothing: of a server that had the fault
+of FATHOM_SCREENSHOTS_FAULT (lock) for a minute, after a minute without it.
 """
 import os
 import subprocess
 import sys
 import tempfile
 
-from faults import follow
+from faults import follow, normal_then
 from host import Thumbnails, Up
 from needed import missing, programs_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REQUESTS = 120
+PICTURED_S = 60  # without the fault, and with it
 SLOW = "2ms"  # whose waits are stored, so that there is something to see
 
 
@@ -25,12 +27,21 @@ def skip(why):
     sys.exit(0)
 
 
-def read(up, fathom, packages):
-    pictures = os.environ.get("FATHOM_SCREENSHOTS")
-    script = "screenshots.mjs" if pictures else "recorded.mjs"
-    done = subprocess.run(["node", f"{HERE}/{script}", packages, up.base, up.busiest()["service"],
-                           *([pictures] if pictures else [fathom, up.dir])], check=False, timeout=600)
-    return done.returncode
+def run(script, *arguments):
+    return subprocess.run(["node", f"{HERE}/{script}", *arguments], check=False, timeout=600).returncode
+
+
+def pictures(up, thumbnails, packages):
+    normal_then(up, thumbnails, os.environ.get("FATHOM_SCREENSHOTS_FAULT", "lock"), PICTURED_S)
+    return run("screenshots.mjs", packages, up.base, os.environ["FATHOM_SCREENSHOTS"])
+
+
+def checks(up, thumbnails, fathom, packages):
+    thumbnails.request(REQUESTS)
+    up.wait_until_it_rests()
+    failed = run("recorded.mjs", packages, up.base, up.busiest()["service"], fathom, up.dir)
+    thumbnails.load()
+    return failed | follow(up, thumbnails, "lock", packages)
 
 
 def main():
@@ -47,13 +58,9 @@ def main():
         try:
             thumbnails = Thumbnails(programs_of(programs, make_video), folder)
             try:
-                thumbnails.request(REQUESTS)
-                up.wait_until_it_rests()
-                failed = read(up, fathom, packages)
-                if not os.environ.get("FATHOM_SCREENSHOTS"):
-                    thumbnails.load()
-                    failed |= follow(up, thumbnails, "lock", packages)
-                return failed
+                if os.environ.get("FATHOM_SCREENSHOTS"):
+                    return pictures(up, thumbnails, packages)
+                return checks(up, thumbnails, fathom, packages)
             finally:
                 thumbnails.end()
         finally:
