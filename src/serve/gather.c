@@ -219,39 +219,58 @@ static int marks_find(struct query *q, const struct gather_query *query, struct 
 	return store_search_marks(q->source->store, &search, out, q->e);
 }
 
-/* Adds all spans of some traces. */
-static int slice_add(struct query *q, const struct store_ids *ids, uint64_t until_ns,
-		     struct received_batch *out)
+#define EARLIER_NS UINT64_C(10000000000) /* what lies beneath a span begins no longer before it */
+
+/* The marks are begins of subjects: of what is long before all of them, nothing lies beneath one.
+ */
+static int marks_ids(const struct store_mark *marks, size_t count, struct store_ids *ids,
+		     uint64_t *begin_from_ns)
 {
-	const struct store_finding spans = {.ids = ids, .until_ns = until_ns};
-	const struct store_finding kernel = {.ids = ids, .kernel = true, .until_ns = until_ns};
+	uint64_t least_ns = UINT64_MAX;
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		least_ns = marks[i].value < least_ns ? marks[i].value : least_ns;
+		err = vec_push(ids, marks[i].id);
+	}
+	*begin_from_ns = least_ns > EARLIER_NS ? least_ns - EARLIER_NS : 0;
+	return err;
+}
+
+/* Adds the spans of some traces. */
+static int slice_add(struct query *q, const struct store_mark *marks, size_t count,
+		     uint64_t until_ns, struct received_batch *out)
+{
+	struct store_ids ids = {0};
+	struct store_finding finding = {.ids = &ids, .until_ns = until_ns};
 	struct store *store = q->source->store;
 	struct received_batch slice = {0};
-	int err = store_find_until(store, &spans, q->pool, &slice, q->e);
+	int err = marks_ids(marks, count, &ids, &finding.begin_from_ns);
 
+	err = err ? err : store_find_until(store, &finding, q->pool, &slice, q->e);
 	err = err ? err : spans_join(&slice, q->pool);
-	err = err ? err : store_find_until(store, &kernel, q->pool, &slice, q->e);
+	finding.kernel = true;
+	err = err ? err : store_find_until(store, &finding, q->pool, &slice, q->e);
 	err = err ? err : vec_reserve(out, slice.count);
 	for (size_t i = 0; i < slice.count && !err; i++)
 		out->data[out->count++] = slice.data[i];
 	vec_free(&slice);
+	vec_free(&ids);
 	return err;
 }
 
 /* Reads traces as long as there are time and memory. */
-static int spans_add(struct query *q, const struct store_ids *ids, uint64_t until_ns,
+static int spans_add(struct query *q, const struct store_marks *marks, uint64_t until_ns,
 		     struct gathered *g)
 {
 	size_t count = FIRST_TRACES;
 	int err = 0;
 
-	while (g->traces < ids->count && !err) {
-		size_t left = ids->count - g->traces;
-		struct store_ids slice = {.data = ids->data + g->traces,
-					  .count = count < left ? count : left};
+	while (g->traces < marks->count && !err) {
+		size_t left = marks->count - g->traces, next = count < left ? count : left;
 
-		err = slice_add(q, &slice, until_ns, &g->batch);
-		g->traces += err ? 0 : slice.count;
+		err = slice_add(q, marks->data + g->traces, next, until_ns, &g->batch);
+		g->traces += err ? 0 : next;
 		count *= 2;
 	}
 	if (err != -ETIMEDOUT && (err != -ENOMEM || !g->traces))
@@ -264,15 +283,11 @@ static int spans_add(struct query *q, const struct store_ids *ids, uint64_t unti
 static int spans_find(struct query *q, const struct gather_query *query, struct gathered *g)
 {
 	struct store_marks marks = {0};
-	struct store_ids ids = {0};
 	int err = marks_find(q, query, &marks);
 
-	for (size_t i = 0; i < marks.count && !err; i++)
-		err = vec_push(&ids, marks.data[i].id);
 	g->is_partial = marks.is_partial;
-	err = err ? err : spans_add(q, &ids, query->until_ns, g);
+	err = err ? err : spans_add(q, &marks, query->until_ns, g);
 	vec_free(&marks);
-	vec_free(&ids);
 	return err;
 }
 

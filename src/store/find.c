@@ -20,6 +20,7 @@ struct shared {
 
 struct finding {
 	bool kernel;		    /* looks for kernel spans */
+	uint64_t begin_from_ns;	    /* as in struct store_finding */
 	struct typed_reading typed; /* of the file */
 	struct pool *pool;
 	const struct asking *asking;
@@ -238,6 +239,11 @@ static int spans_find(struct finding *f, const struct asking *a, struct error *e
 	statement_add(&s, table_of(f));
 	statement_add(&s, " WHERE trace IN (");
 	ids_add(&s, &f->ids);
+	if (f->begin_from_ns) {
+		/* ids have no order, but spans are stored by time: DuckDB skips those before */
+		statement_add(&s, " AND begin_ns >= ?");
+		statement_bind_number(&s, f->begin_from_ns);
+	}
 	if (f->kernel)
 		statement_add(&s,
 			      " ORDER BY duration_ns DESC, begin_ns LIMIT " TEXT(STORE_KERNEL_MAX));
@@ -326,7 +332,10 @@ static int find(struct store *s, struct finding *finding, const struct store_fin
 int store_find_until(struct store *s, const struct store_finding *what, struct pool *pool,
 		     struct received_batch *out, struct error *e)
 {
-	struct finding finding = {.kernel = what->kernel, .pool = pool, .out = out};
+	struct finding finding = {.kernel = what->kernel,
+				  .begin_from_ns = what->begin_from_ns,
+				  .pool = pool,
+				  .out = out};
 
 	return find(s, &finding, what, e);
 }

@@ -240,8 +240,9 @@ int store_find_kernel(struct store *s, const struct store_ids *ids, struct pool 
 /* Either of both, with a time. */
 struct store_finding {
 	const struct store_ids *ids;
-	bool kernel;	   /* kernel spans; else the others */
-	uint64_t until_ns; /* as in struct store_query */
+	bool kernel;		/* kernel spans; else the others */
+	uint64_t begin_from_ns; /* those that begin then or later; 0: all */
+	uint64_t until_ns;	/* as in struct store_query */
 };
 
 /* The same. -ETIMEDOUT if the time is over. */

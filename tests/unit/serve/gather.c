@@ -48,6 +48,17 @@ static void gather_with(struct store *s, const struct gather_query *query, size_
 	pool_free(&own);
 }
 
+/* Appends a span of the first trace that begins at a second. */
+static void append_one(struct store *s, uint64_t second, uint64_t id, uint64_t parent,
+		       const char *name)
+{
+	struct received_span span = make(second, id, name);
+
+	span.trace.low = 1;
+	span.parent_id = parent;
+	append(s, &span, 1);
+}
+
 TEST(with_time_and_memory_all_traces_are_gathered)
 {
 	struct store *s = filled();
@@ -60,6 +71,26 @@ TEST(with_time_and_memory_all_traces_are_gathered)
 	CHECK_EQ(g.traces, TRACES);
 	CHECK_EQ(g.subjects.count, TRACES);
 	CHECK(!g.is_partial);
+	gathered_free(&g);
+	drop(s);
+}
+
+TEST(spans_that_begin_long_before_what_is_asked_for_are_not_read)
+{
+	struct store *s = open_empty();
+	struct gathered g;
+
+	/* one trace: a job, a minute and a half later a request, and a span beneath that */
+	append_one(s, 100, 1, 0, "job");
+	append_one(s, 190, 2, 1, "request");
+	append_one(s, 190, 3, 2, "query");
+	/* another one that begins a little before what is above it, as clocks differ */
+	append_one(s, 189, 4, 0, "early");
+	commit(s, 1);
+	gather_with(s, &requests, 0, &g);
+	CHECK_EQ(g.traces, 1);
+	CHECK_EQ(g.batch.count, 3);
+	CHECK_EQ(g.subjects.count, 1);
 	gathered_free(&g);
 	drop(s);
 }

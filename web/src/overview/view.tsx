@@ -76,6 +76,7 @@ const matches = (row: Row, filter: string): boolean =>
 const headline = (rows: readonly Row[], compared: string): string => {
   const worse = rows.filter(isWorse);
   if (!compared) return `${many(rows.length, "operation")}; there is nothing older to compare with yet`;
+  if (rows.every((row) => row.isGone)) return `No request is known since ${compared}`;
   if (!worse.length) return `Nothing is slower than ${compared === "the same time a week ago" ? "at " : "in "}${compared}`;
   return `${many(worse.length, "operation is", "operations are")} worse than ${compared === "the same time a week ago" ? "at " : "in "}${compared}`;
 };
