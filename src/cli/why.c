@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "answer/json.h"
 #include "answer/why.h"
@@ -15,9 +16,16 @@
 #include "cli/progress.h"
 #include "cli/reading_help.h"
 #include "cli/recording_operands.h"
+#include "cli/up_dir.h"
+#include "recorder/default_dir.h"
+#include "up/ask.h"
 
 #define CHAINS_SHOWN 12
 #define PID_MOST 4194304 /* of Linux */
+#define UP_CHUNKS "/chunks"
+/* So much of a 'fathom up' is looked at: all that it keeps takes too long. */
+#define LIVE_PROCESS_NS UINT64_C(60000000000)
+#define LIVE_REQUEST_NS UINT64_C(600000000000)
 
 struct why_options {
 	const char *id; /* set by the check: a trace id or span id; NULL: a process */
@@ -28,6 +36,7 @@ struct why_options {
 	bool json;
 	const char **dirs; /* owned array */
 	size_t dirs_count;
+	bool unnamed; /* set by the check: no recording was named, and none lies here */
 };
 
 #define AT(field) offsetof(struct why_options, field)
@@ -76,6 +85,7 @@ static int why_check(void *options, const struct operands *operands, struct erro
 		return err;
 	if (none)
 		return error_say(e, EINVAL, "only one id is allowed");
+	o->unnamed = !dirs.count && access(DEFAULT_DIR, F_OK) != 0;
 	return recording_range_check(&o->at, &(struct time_point){0}, (const char *const *)o->dirs,
 				     o->dirs_count, e);
 }
@@ -112,14 +122,16 @@ static void chain_write(const struct terminal *t, const struct why_answer *a,
 			chain->alike, chain->alike == 1 ? "" : "s");
 }
 
-static void answer_write(const struct terminal *t, const struct why_answer *a)
+static void answer_write(const struct terminal *t, const struct why_answer *a, bool is_live)
 {
 	size_t shown = a->chains.count < CHAINS_SHOWN ? a->chains.count : CHAINS_SHOWN;
 
 	terminal_text(t, a->who.name ? a->who.name : "?");
 	fprintf(t->file, " (pid %u), %zu thread%s, %s:\n\n", a->who.pid, a->threads,
 		a->threads == 1 ? "" : "s",
-		a->at_begin ? "at that time" : "at the end of the recording");
+		a->at_begin ? "at that time"
+		: is_live   ? "a moment ago"
+			    : "at the end of the recording");
 	for (size_t i = 0; i < shown; i++)
 		chain_write(t, a, &a->chains.data[i]);
 	if (shown < a->chains.count)
@@ -137,7 +149,7 @@ static void process_write(const struct request_answer *a, const struct why_optio
 	struct json json;
 
 	if (!o->json) {
-		answer_write(&t, answer);
+		answer_write(&t, answer, o->unnamed);
 		return;
 	}
 	json_init_file(&json, stdout);
@@ -155,7 +167,10 @@ static int process_print(const struct request_answer *a, const struct why_option
 				"no process %u lives %s; 'fathom report --by process' lists "
 				"them, and --at T looks at another time",
 				o->pid,
-				o->at.kind ? "at that time" : "at the end of this recording");
+				o->at.kind ? "at that time"
+				: o->unnamed
+					? "on this host, or 'fathom up' has not recorded it yet"
+					: "at the end of this recording");
 	else if (err == -ENOTUNIQ)
 		err = error_say(e, ENOTUNIQ,
 				"several hosts have a process %u: name the recording of one",
@@ -188,12 +203,46 @@ static int request_print(const struct request_answer *a, const struct why_option
 
 	if (err == -ENOENT)
 		err = error_say(e, ENOENT,
-				"this recording has no request or call with the id %s; 'fathom "
-				"requests' shows the slowest ones",
-				o->id);
+				"%s no request or call with the id %s; 'fathom requests%s' shows "
+				"the slowest ones",
+				o->unnamed && !o->at.kind ? "the last ten minutes have"
+							  : "this recording has",
+				o->id, o->unnamed ? " DIR" : "");
 	else if (!err)
 		path_write(a, o, &answer);
 	critical_answer_free(&answer);
+	return err;
+}
+
+/* Without a recording, that of a running 'fathom up' is looked at. */
+struct running_up {
+	char up[UP_DIR_BYTES], path[UP_DIR_BYTES + sizeof(UP_CHUNKS)];
+	const char *dir; /* what source_options takes */
+};
+
+static int live_find(const struct why_options *o, struct running_up *live,
+		     struct source_options *from, struct error *e)
+{
+	const char *up = up_dir(NULL, live->up);
+	struct bytes document = {0};
+	int err = up_ask(up, &document, e);
+
+	bytes_free(&document);
+	if (err == -ENOENT) {
+		*e = (struct error){0};
+		return error_say(e, ENOENT,
+				 "there is no " DEFAULT_DIR
+				 " here, and no 'fathom up' runs in %s: begin one, or name a "
+				 "recording, as in 'fathom why DIR ID'",
+				 up);
+	}
+	snprintf(live->path, sizeof(live->path), "%s" UP_CHUNKS, up);
+	live->dir = live->path;
+	from->dirs = &live->dir;
+	from->dirs_count = 1;
+	if (!o->at.kind)
+		from->from = (struct time_point){.kind = TIME_POINT_BEFORE_END,
+						 .ns = o->id ? LIVE_REQUEST_NS : LIVE_PROCESS_NS};
 	return err;
 }
 
@@ -202,17 +251,19 @@ static int why_run(const void *fields, const struct operands *operands, struct e
 	const struct why_options *o = fields;
 	struct terminal t = terminal_of(stdout);
 	struct progress_line line = progress_line_begin(stderr);
-	const struct source_options from = {.dirs = (const char *const *)o->dirs,
-					    .dirs_count = o->dirs_count,
-					    .boot = o->boot,
-					    .threads = o->threads,
-					    .from = o->at,
-					    .progress = progress_line_of(&line),
-					    .notice = progress_line_notice(&line)};
-	struct request_answer answer;
-	int err = request_answer_load(&from, REQUEST_PROBABILITY_PPM, &answer, e);
+	struct source_options from = {.dirs = (const char *const *)o->dirs,
+				      .dirs_count = o->dirs_count,
+				      .boot = o->boot,
+				      .threads = o->threads,
+				      .from = o->at,
+				      .progress = progress_line_of(&line),
+				      .notice = progress_line_notice(&line)};
+	struct request_answer answer = {0};
+	struct running_up live;
+	int err = o->unnamed ? live_find(o, &live, &from, e) : 0;
 
 	(void)operands;
+	err = err ? err : request_answer_load(&from, REQUEST_PROBABILITY_PPM, &answer, e);
 	progress_line_end(&line);
 	if (!err)
 		err = o->id ? request_print(&answer, o, e) : process_print(&answer, o, e);
@@ -231,11 +282,15 @@ const struct command command_why = {
 	.description =
 		"Of a process: what each of its threads does at the end of the recording, or at\n"
 		"--at: since when it waits, for whom, and what that one does. Of a request or a\n"
-		"call in it: its critical path, as 'fathom requests --critical' shows it.",
-	.examples = "  fathom why 27194\n"
+		"call in it: its critical path, as 'fathom requests --critical' shows it.\n"
+		"Without a recording it looks at fathom.data or, where that is missing, at the\n"
+		"running 'fathom up' that 'fathom status' shows: a process is looked at now, and "
+		"a\n"
+		"request of the last ten minutes is found.",
+	.examples = "  fathom why \"$(pidof -s postgres)\"   # of the running 'fathom up'\n"
 		    "  fathom why 27194 --at 14:05:00\n"
 		    "  fathom why 27194 --json | jq -r '.waits[].chain[-1].service'\n"
-		    "  fathom why /var/lib/fathom \"$(pidof -s postgres)\"   # of 'fathom up'\n"
+		    "  fathom why /var/lib/fathom 27194 --at 14:05   # of all that it keeps\n"
 		    "  fathom why shop.data 0af7651916cd43dd8448eb211c80319c\n",
 	.options = why_option_table,
 	.options_bytes = sizeof(struct why_options),

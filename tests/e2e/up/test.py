@@ -618,8 +618,9 @@ def requests_that_an_application_tells_are_counted_once():
                                    "toldback": [("server", "serve toldback")]})
     edges = {(edge["from"], edge["to"]): edge["count"] for edge in up.get("/api/v1/edges")[1]["edges"]}
     callers = [count for (_, to), count in edges.items() if to == "toldfront"]
-    equal((callers, edges.get(("toldfront", "toldback"))), ([PLAIN_REQUESTS], PLAIN_REQUESTS),
-          f"calls in {edges}")
+    equal(callers, [PLAIN_REQUESTS], f"calls in {edges}")
+    # of the first spans of a connection it may not be known whose they are
+    check(PLAIN_REQUESTS <= edges.get(("toldfront", "toldback"), 0) <= 1.1 * PLAIN_REQUESTS, f"calls in {edges}")
 
 
 @tests.add
@@ -630,6 +631,21 @@ def requests_that_libfathom_tells_are_counted_once():
     found = operations_of("teashop")
     equal((found.get(("internal", "answer")), found.get(("server", f"teashop:{port}"))),
           (PLAIN_REQUESTS, None), f"in {found}")
+
+
+@tests.add
+def why_looks_at_the_running_one():
+    """Where no recording is named, and none lies in the current directory."""
+    def asked(directory):
+        return subprocess.run([FATHOM, "why", str(shop.process.pid)], cwd=folder, capture_output=True, text=True,
+                              env={**os.environ, "FATHOM_OUTPUT": directory})
+
+    done = asked(up.dir)
+    equal(done.returncode, 0, f"status: {done.stderr}")
+    check(f"(pid {shop.process.pid}), 1 thread, a moment ago:" in done.stdout, done.stdout)
+    done = asked(os.path.join(folder, "nowhere"))
+    equal(done.returncode, 1, "status")
+    check("no 'fathom up' runs in" in done.stderr, done.stderr)
 
 
 @tests.add
