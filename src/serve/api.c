@@ -58,11 +58,21 @@ void span_id_text(char text[SPAN_ID_BYTES], uint64_t id)
 	snprintf(text, SPAN_ID_BYTES, "%016" PRIx64, id);
 }
 
+/* Whether a query wants spans as applications sent them. */
+static bool is_plain(struct query *q)
+{
+	const char *fathom = query_value(q, "fathom");
+
+	return fathom && strcmp(fathom, "0") == 0;
+}
+
 int traces_joined(struct query *q, const struct store_ids *ids, struct received_batch *out)
 {
 	int err = store_find(q->source->store, ids, q->pool, out, q->e);
 
-	return err ? err : spans_join(out, q->pool);
+	if (err)
+		return err;
+	return is_plain(q) ? spans_strip(out, q->pool) : spans_join(out, q->pool);
 }
 
 int trace_find(struct query *q, struct trace_id id, struct received_batch *out)
@@ -73,7 +83,7 @@ int trace_find(struct query *q, struct trace_id id, struct received_batch *out)
 	int err = traces_joined(q, &ids, out);
 
 	q->kernel = "none";
-	if (err || !out->count || (kernel && strcmp(kernel, "0") == 0))
+	if (err || !out->count || is_plain(q) || (kernel && strcmp(kernel, "0") == 0))
 		return err ? err : out->count ? 0 : -ENOENT;
 	q->kernel = "all";
 	if (kernel && strcmp(kernel, "all") == 0 && more && more->kernel) {

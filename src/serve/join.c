@@ -263,3 +263,41 @@ int spans_join(struct received_batch *batch, struct pool *pool)
 	bytes_map_free(&j.spans);
 	return err;
 }
+
+/* A request that was followed has the range of its bytes; fathom's own scope has no other spans. */
+static bool is_added(const struct received_span *span)
+{
+	return attribute_of(span, "fathom.kind") ||
+	       (strcmp(span->scope->name, "fathom") == 0 && attribute_of(span, "bytes.from"));
+}
+
+static int attributes_strip(struct received_span *span, struct pool *pool)
+{
+	struct attribute *list = pool_alloc(pool, span->attributes.count + 1, sizeof(*list));
+	size_t count = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < span->attributes.count; i++) {
+		if (strncmp(span->attributes.data[i].key, "fathom.", 7) != 0)
+			list[count++] = span->attributes.data[i];
+	}
+	span->attributes.data = list;
+	span->attributes.count = count;
+	return 0;
+}
+
+int spans_strip(struct received_batch *batch, struct pool *pool)
+{
+	size_t left = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < batch->count && !err; i++) {
+		if (is_added(&batch->data[i]))
+			continue;
+		err = attributes_strip(&batch->data[i], pool);
+		batch->data[left++] = batch->data[i];
+	}
+	batch->count = err ? batch->count : left;
+	return err;
+}

@@ -17,4 +17,11 @@
  */
 int spans_join(struct received_batch *batch, struct pool *pool);
 
+/*
+ * In place of that: takes away what fathom added, so that spans are as applications sent them. What
+ * goes are spans of contexts, of the kernel and of requests that were followed, and attributes that
+ * begin with "fathom.". 0 or -ENOMEM.
+ */
+int spans_strip(struct received_batch *batch, struct pool *pool);
+
 #endif

@@ -91,7 +91,8 @@ def check_kernel(server, checks):
     """Kernel spans lie behind the others of their trace, and nothing counts them."""
     wait = span_of(600, 2, "lock", 5, parent=1, kind="internal", at_ms=1)
     wait["attributes"].append({"key": "fathom.kind", "value": {"stringValue": "wait"}})
-    send(server, "kernel", span_of(600, 1, "work", 10, at_ms=2), wait)
+    send(server, "kernel", span_of(600, 1, "work", 10, at_ms=2,
+                                   attributes={"fathom.time.lock_ns": 5, "items": 3}), wait)
     server.wait("the spans are stored", lambda: len(server.trace(f"{600:x}")) == 2)
     checks.equal("kernel: behind the others", [
         span["name"] for span in server.trace(f"{600:x}")], ["work", "lock"])
@@ -100,6 +101,11 @@ def check_kernel(server, checks):
     checks.equal("kernel: in Jaeger's API", [
         len(server.get(f"/api/traces/{600:x}", **more)[1]["data"][0]["spans"])
         for more in ({}, {"kernel": "0"})], [2, 1])
+    for path, spans in ((f"/api/v1/traces/{600:x}", lambda answer: answer["spans"]),
+                        (f"/api/traces/{600:x}", lambda answer: answer["data"][0]["spans"])):
+        plain = json.dumps(spans(server.get(path, fathom="0")[1]))
+        checks.equal(f"plain: nothing that fathom added, of {path[:10]}",
+                     ["lock" in plain, "fathom." in plain, "items" in plain], [False, False, True])
     checks.equal("kernel: in no list", list(rows(server, "operation", service="kernel")), ["work"])
     found = server.get("/api/v1/search", service="kernel")[1]["traces"]
     checks.equal("kernel: not in a trace in short", [trace["spans"] for trace in found], [1])

@@ -38,6 +38,34 @@ static int64_t number(const struct received_span *span, const char *key)
 	return -1;
 }
 
+TEST(what_was_added_is_taken_away)
+{
+	static const struct received_scope own = {.name = "fathom", .version = ""};
+	static const struct attribute of_library[] = {
+		{.key = "fathom.version", .type = VALUE_INTEGER, .integer = 3},
+		{.key = "item", .type = VALUE_STRING, .string = "tea"},
+		{.key = "fathom.time.lock_ns", .type = VALUE_INTEGER, .integer = 30}};
+	static const struct attribute of_request[] = {
+		{.key = "bytes.from", .type = VALUE_INTEGER, .integer = 0}};
+	struct received_span spans[] = {span_make(7, seen, 4), span_make(7, given, 1),
+					span_make(8, of_library, 3), span_make(9, of_request, 1),
+					span_make(10, of_request, 1)};
+	struct received_batch batch = {spans, 5, 5};
+	struct pool pool = {0};
+
+	spans[2].scope = &own;
+	spans[3].scope = &own; /* of the last one an application said so */
+	CHECK_EQ(spans_strip(&batch, &pool), 0);
+	CHECK_EQ(batch.count, 3);
+	CHECK_EQ(batch.data[0].span_id, 7);
+	CHECK_EQ(batch.data[0].attributes.count, 1);
+	CHECK_EQ(batch.data[1].span_id, 8);
+	CHECK_EQ(batch.data[1].attributes.count, 1);
+	CHECK_STR(batch.data[1].attributes.data[0].string, "tea");
+	CHECK_EQ(batch.data[2].span_id, 10);
+	pool_free(&pool);
+}
+
 TEST(a_received_span_gets_the_split_of_its_context)
 {
 	struct received_span spans[] = {span_make(7, seen, 4), span_make(7, given, 1),
