@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,7 +34,8 @@ static const struct option pin_option_table[] = {
 	 option_text},
 	{"to", 0, "TIME", "where it ends (default: now)", NULL, AT(to), option_text},
 	{"list", 0, NULL, "show what is pinned", NULL, AT(list), option_flag},
-	{"remove", 0, "NAME", "delete a pin", NULL, AT(remove), option_text},
+	{"remove", 0, "NAME", "delete a pin, by its name or the path that was printed", NULL,
+	 AT(remove), option_text},
 	{"token-file", 0, "FILE", "has the token of 'fathom up', if it wants one", NULL,
 	 AT(token_file), option_text},
 	{"json", 0, NULL, "print JSON", NULL, AT(json), option_flag},
@@ -109,9 +111,22 @@ static int address_find(const char *dir, char address[64], struct error *e)
 			: error_say(e, ENOENT, "it answers no queries: it runs with --http off");
 }
 
+/* The name of a pin, which may be given as the path that was printed. */
+static void name_take(char name[NAME_MAX + 1], const char *path)
+{
+	size_t bytes = strlen(path), begin;
+
+	while (bytes > 1 && path[bytes - 1] == '/')
+		bytes--;
+	for (begin = bytes; begin && path[begin - 1] != '/';)
+		begin--;
+	snprintf(name, NAME_MAX + 1, "%.*s", (int)(bytes - begin), path + begin);
+}
+
 static int pin_ask(const struct pin_options *o, struct bytes *body, struct error *e)
 {
 	char dir[UP_DIR_BYTES], address[64], token[ACCESS_TOKEN_BYTES], path[PATH_BYTES];
+	char name[NAME_MAX + 1];
 	struct http_question question = {.address = address, .method = "POST", .path = path};
 	int err = address_find(up_dir(o->dir, dir), address, e);
 
@@ -128,8 +143,10 @@ static int pin_ask(const struct pin_options *o, struct bytes *body, struct error
 		parameter_add(path, "from", o->from);
 	if (o->to)
 		parameter_add(path, "to", o->to);
-	if (o->remove)
-		parameter_add(path, "name", o->remove);
+	if (o->remove) {
+		name_take(name, o->remove);
+		parameter_add(path, "name", name);
+	}
 	if (o->list || o->remove)
 		question.method = o->list ? "GET" : "DELETE";
 	return http_ask(&question, body, e);

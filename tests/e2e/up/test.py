@@ -465,7 +465,7 @@ def a_trace_is_pinned_until_the_pin_is_removed():
     listed = up.get("/api/v1/pins")[1]["pins"]
     equal([pin["why"] for pin in listed if pin.get("trace_id") == trace], ["asked"], f"{listed}")
     name = os.path.basename(path)
-    equal(pins("--remove", name).returncode, 0, "it is removed")
+    equal(pins("--remove", path + "/").returncode, 0, "it is removed")
     check(not os.path.exists(path), "it is gone")
     for arguments, why in (((name, "--list"), "exclude"), (("--remove", name), "no pin"),
                            (("f" * 32,), "no span"), ((), "say what"), (("--from", "x"), "from and to")):
