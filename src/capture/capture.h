@@ -341,7 +341,10 @@ struct capture_costs {
  */
 void capture_costs_read(struct capture *c, struct capture_costs *out);
 
-/* Whether the calling thread may have programs measured: 0, or a negative errno (-EPERM). */
+/*
+ * Whether the calling thread may have programs measured: 0, or a negative errno (-EPERM). 0 also if
+ * it may load none, of which capture_open() tells.
+ */
 int capture_costs_allowed(void);
 
 /* A feature that the kernel may offer, for `fathom doctor`. */
