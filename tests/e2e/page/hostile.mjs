@@ -36,13 +36,13 @@ const pictures = async (out) => {
   await act("story");
   await act("chain");
   await picturesOf(page, out, [
-    ["extreme-overview", "/", "table.operations tbody tr"], ["extreme-search", "/search?last=1h", "table.found tbody tr"],
+    ["extreme-overview", "/?last=1h", "table.operations tbody tr"], ["extreme-search", "/search?last=1h", "table.found tbody tr"],
     ["extreme-names", `/t/${traces.names}`, "[role=treeitem]"], ["extreme-siblings", `/t/${traces.siblings}`, "[role=treeitem]"],
     ["extreme-deep", `/t/${traces.deep}?span=${traces.deepest}`, "[role=treeitem][aria-selected=true]"],
     ["extreme-times", `/t/${traces.times}`, "[role=treeitem]"], ["extreme-large", `/t/${traces.large}`, "[role=treeitem]"],
     ["extreme-map", "/map?last=1h", ".map-drawing, .empty"],
   ]);
-  await page.goto("/");
+  await page.goto("/?last=1h");
   await page.locator("table.operations tbody tr").first().waitFor();
   await act("stop");
   await page.locator(".stale").first().waitFor();
