@@ -24,7 +24,8 @@ struct command {
 	bool takes_recordings;
 	/* Its options can also be given by the environment and by a file (cli/settings.h). */
 	bool takes_settings;
-	/* Uses the same file, whose settings for that command alone this one passes over; or NULL. */
+	/* Uses the same file, whose settings for that command alone this one passes over; or NULL.
+	 */
 	const struct command *shares_settings;
 	/*
 	 * Checks what a table cannot: operands, options that exclude each other.

@@ -157,8 +157,8 @@ int store_open(const struct store_options *options, struct store **out, struct e
 }
 
 /*
- * Closing a file compresses what small commits left. It must not take long: with much of it the next
- * start reads it from the write-ahead log, as after a crash.
+ * Closing a file compresses what small commits left. It must not take long: with much of it the
+ * next start reads it from the write-ahead log, as after a crash.
  */
 static void closing_hasten(struct store *s)
 {
