@@ -2,202 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """fathom up: spans of a program with libfathom are found by id, with their time split.
 
-test.py FATHOM PROGRAM PUBLISHER SAMPLE: PROGRAM makes spans when it is told to; PUBLISHER only publishes
-their context; SAMPLE is an OTLP request.
-Most tests share one run of `fathom up`; the last ones end it.
+test.py FATHOM PROGRAM PUBLISHER SAMPLE: see running.py. The tests share one run of `fathom up`.
 """
-import http.client
 import json
 import os
 import pwd
-import random
 import re
-import shutil
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 from loopback import free_ports
-from harness import Tests, check, equal, nothing_is_left_in_the_kernel, programs_loaded, until
-from load import Load
+from harness import Tests, check, equal, until
+from running import (
+    FATHOM, HERE, PARTS, PUBLISHER, SAMPLE_TRACE, Shop, Traced, Up, attribute, finish, folder, received, split_of, started)
 
-FATHOM, PROGRAM, PUBLISHER, SAMPLE = sys.argv[1:5]
-HERE = os.path.dirname(os.path.abspath(__file__))
-SAMPLE_TRACE = "0123456789abcdef1122334455667788"
-PARTS = ("capture", "map", "serve")
 SLEEP_MS = 300
-SEED = int(os.environ.get("FATHOM_TEST_SEED") or time.time_ns() % 10**6)  # of the moments of kills
 
 tests = Tests()
-chosen = random.Random(SEED)
-tool = shutil.which("bpftool") or shutil.which("bpftool", path="/usr/sbin")
-programs_before = programs_loaded(tool) if tool else None
-
-
-class Up:
-    """A running `fathom up`, at ports that the kernel chooses."""
-
-    def __init__(self, folder, *options, user=None, library=None):
-        self.dir = folder
-        self.error = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(
-            [FATHOM, "up", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
-             "--otlp-grpc", "off", "--zipkin", "off", "--jaeger", "off", *options], stdout=subprocess.PIPE, stderr=self.error, text=True,
-            user=user, env={**os.environ, **({"FATHOM_DUCKDB": library} if library else {})})
-        started.append(self.process)
-        self.ports = {}
-        if library:
-            return
-        for line in self.process.stdout:
-            found = re.match(r"(OTLP over HTTP|queries).*?http://127\.0\.0\.1:(\d+)/", line)
-            if found:
-                self.ports[found.group(1)] = int(found.group(2))
-            if len(self.ports) == 2:
-                break
-        check(len(self.ports) == 2, f"fathom up did not begin: {self.said()}")
-
-    def said(self):
-        self.error.seek(0)
-        return self.error.read()
-
-    def ask(self, which, path, body=None, kind="application/x-protobuf"):
-        connection = http.client.HTTPConnection("127.0.0.1", self.ports[which], timeout=30)
-        try:
-            connection.request("POST" if body else "GET", path, body,
-                               {"Content-Type": kind} if body else {})
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        finally:
-            connection.close()
-
-    def get(self, path):
-        status, body = self.ask("queries", path)
-        return status, json.loads(body or "null")
-
-    def sample_send(self):
-        with open(SAMPLE, "rb") as sample:
-            equal(self.ask("OTLP over HTTP", "/v1/traces", sample.read())[0], 200, "status")
-
-    def spans(self, trace, query=""):
-        try:
-            return (self.get(f"/api/v1/traces/{trace}{query}")[1] or {}).get("spans", [])
-        except OSError:  # serve is being started again
-            return []
-
-    def status(self):
-        done = subprocess.run([FATHOM, "status", "-o", self.dir, "--json"], capture_output=True,
-                              text=True)
-        check(done.returncode == 0, f"fathom status: {done.stderr}")
-        return json.loads(done.stdout)
-
-    def part(self, name):
-        return next(part for part in self.status()["processes"] if part["name"] == name)
-
-    def pid(self, name):
-        return self.part(name).get("pid", 0)
-
-    def runs(self):
-        return all(self.part(name)["state"] == "running" for name in PARTS)
-
-    def records(self):
-        return self.status()["capture"]["chunks"] > 0
-
-    def end(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        status = self.process.wait(30)
-        self.process.stdout.close()
-        return status
-
-
-class Shop:
-    """The program with libfathom."""
-
-    def __init__(self):
-        self.process = subprocess.Popen([PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, bufsize=1)
-        started.append(self.process)
-
-    def request(self, what):
-        """Trace id and span id of a span that has ended."""
-        self.process.stdin.write(f"{what}\n")
-        return self.process.stdout.readline().split("-")[1:3]
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait(10)
-        self.process.stdout.close()
-
-
-class Traced:
-    """What a program without libfathom sent: tests/e2e/up/traced.py."""
-
-    def __init__(self, case, service="plainshop"):
-        self.process = subprocess.Popen(
-            [sys.executable, os.path.join(HERE, "traced.py"), str(up.ports["OTLP over HTTP"]),
-             service, case], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        started.append(self.process)
-        self.pid = self.process.pid
-        self.spans = []
-        while (line := self.process.stdout.readline().strip()):
-            self.spans.append(dict(zip(("name", "trace", "id", "begin", "end"), line.split())))
-        check(self.spans, f"traced.py {case} made spans")
-        received.append(len(self.spans))
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait(10)
-        self.process.stdout.close()
-
-    def joined(self):
-        """The spans as they are found, once it is told how each was joined."""
-        found = []
-
-        def look():
-            found[:] = []
-            for given in self.spans:
-                found.extend(span for span in up.spans(given["trace"], "?kernel=0")
-                             if span["span_id"] == given["id"] and attribute(span, "fathom.join"))
-            return len(found) == len(self.spans)
-
-        until(look, f"the spans of {self.pid} are joined", 30)
-        return found
-
-
-def split_of(span):
-    return {key[len("fathom.time."):-len("_ns")]: value
-            for key, value in span["attributes"].items() if key.startswith("fathom.time.")}
-
-
-folder = tempfile.mkdtemp(prefix="fathom-up-")
 up = shop = None
-started = []  # processes
-received = []  # spans of programs that send them
-
-
-def attribute(span, key):
-    return span["attributes"].get(key)
-
-
-def span_found(trace, span_id, seconds=30):
-    """The span, and how long it took until it was found."""
-    begin = time.monotonic()
-    found = []
-
-    def look():
-        found[:] = [span for span in up.spans(trace) if span["span_id"] == span_id]
-        return found
-
-    until(look, f"span {span_id} of {trace} is found", seconds)
-    return found[0], time.monotonic() - begin
 
 
 @tests.add
 def up_begins_and_records():
     global up, shop
-    os.chmod(folder, 0o700)  # nobody but root can search the parent
     up = Up(os.path.join(folder, "kept"), "--slow", "slowshop:buy=1ms", "--budget", "90%")
     shop = Shop()
     until(up.records, "a chunk is sealed", 60)
@@ -238,7 +67,7 @@ def a_span_of_libfathom_is_found_by_id_with_its_split():
     times = []
     for _ in range(3):
         trace, span_id = shop.request(SLEEP_MS)
-        span, took = span_found(trace, span_id)
+        span, took = up.span_found(trace, span_id)
         times.append(took)
     print(f"# found {', '.join(f'{took:.2f}' for took in times)} s after its end")
     equal(span["name"], "request", "name")
@@ -260,7 +89,7 @@ def a_span_of_libfathom_is_found_by_id_with_its_split():
 @tests.add
 def jaeger_shows_the_span_with_its_split():
     trace, span_id = shop.request(10)
-    span_found(trace, span_id)
+    up.span_found(trace, span_id)
     status, answer = up.get(f"/api/traces/{trace}")
     equal(status, 200, "status")
     span = next(s for s in answer["data"][0]["spans"] if s["spanID"] == span_id)
@@ -275,14 +104,14 @@ def jaeger_shows_the_span_with_its_split():
 @tests.add
 def a_span_in_error_says_so():
     trace, span_id = shop.request("1 error")
-    span = span_found(trace, span_id)[0]
+    span = up.span_found(trace, span_id)[0]
     equal((span["status"], span.get("status_message")), ("error", "no tea"), "status")
 
 
 @tests.add
 def the_kernel_spans_of_a_span_in_error_are_stored():
     trace, span_id = shop.request("40 error")
-    span = span_found(trace, span_id)[0]
+    span = up.span_found(trace, span_id)[0]
     equal(attribute(span, "fathom.kernel.why"), "error", "why")
     kernel = [other for other in up.spans(trace) if attribute(other, "fathom.kind")]
     sleeps = [other for other in kernel if other["name"] == "timer" and
@@ -305,7 +134,7 @@ def the_kernel_spans_of_a_span_in_error_are_stored():
 @tests.add
 def a_span_over_many_chunks_has_its_whole_time():
     trace, span_id = shop.request(3500)
-    span = span_found(trace, span_id)[0]
+    span = up.span_found(trace, span_id)[0]
     check(attribute(span, "fathom.time.timer_ns") > 3_300_000_000, f"it slept: {span}")
 
 
@@ -326,7 +155,7 @@ def a_received_span_gets_the_split_of_its_published_context():
     publisher.stdin.write("200\n")
     publisher.stdout.readline()
     end = time.time_ns()
-    context = span_found(trace, span_id)[0]
+    context = up.span_found(trace, span_id)[0]
     equal(attribute(context, "fathom.kind"), "context", "kind")
     check(attribute(context, "fathom.time.timer_ns") >= 95_000_000, f"it slept: {context}")
     request = {"resourceSpans": [{"scopeSpans": [{"spans": [{
@@ -350,7 +179,7 @@ def a_received_span_gets_the_split_of_its_published_context():
 
 @tests.add
 def a_span_of_a_plain_tracer_gets_its_split():
-    traced = Traced("nested")
+    traced = Traced(up, "nested")
     inner, outer = traced.joined()
     for span, given in zip((inner, outer), traced.spans):
         equal(attribute(span, "fathom.join"), "connection", f"join of {span}")
@@ -380,12 +209,12 @@ def a_span_of_a_plain_tracer_gets_its_split():
 def what_cannot_be_joined_says_why():
     for case, why in (("overlapping", "ambiguous"), ("unnamed_threads", "ambiguous"),
                       ("elsewhere", "other host")):
-        traced = Traced(case)
+        traced = Traced(up, case)
         for span in traced.joined():
             equal(attribute(span, "fathom.join"), why, f"join, {case}")
             equal(split_of(span), {}, f"split, {case}")
         traced.end()
-    traced = Traced("threads")
+    traced = Traced(up, "threads")
     for span in traced.joined():
         equal(attribute(span, "fathom.join"), "thread", "join by the id of the thread")
         equal(attribute(span, "fathom.tid"), attribute(span, "thread.id"), "the thread")
@@ -393,7 +222,7 @@ def what_cannot_be_joined_says_why():
               f"split: {split_of(span)}")
     traced.end()
     for _ in range(5):  # both may be on a CPU at one of the four instants
-        traced = Traced("bound")
+        traced = Traced(up, "bound")
         spans = traced.joined()
         traced.end()
         if {attribute(span, "fathom.join") for span in spans} == {"connection"}:
@@ -407,7 +236,7 @@ def what_cannot_be_joined_says_why():
 
 @tests.add
 def it_is_told_who_sends():
-    traced = Traced("nested", "toldshop")
+    traced = Traced(up, "nested", "toldshop")
     sender = []
 
     def look():
@@ -434,7 +263,7 @@ def pins(*arguments):
 
 @tests.add
 def an_operation_that_gets_slow_is_looked_at_closely():
-    traced = Traced("slow", "slowshop")
+    traced = Traced(up, "slow", "slowshop")
     spans = traced.joined()
     # on a busy host not each span has a thread that worked in its time
     whys = {attribute(span, "fathom.kernel.why") for span in spans
@@ -455,7 +284,7 @@ def an_operation_that_gets_slow_is_looked_at_closely():
 @tests.add
 def a_trace_is_pinned_until_the_pin_is_removed():
     trace, span_id = shop.request(20)
-    span_found(trace, span_id)
+    up.span_found(trace, span_id)
     done = pins(trace)
     equal(done.returncode, 0, f"fathom pin: {done.stderr}")
     path = done.stdout.split("  ")[0]
@@ -690,244 +519,7 @@ def a_port_in_use_names_who_has_it():
     check(f"(pid {os.getpid()})" in done.stderr and "--otlp-http off" in done.stderr, done.stderr)
 
 
-def lives(pid):
-    """Whether a thread of it runs: who waits for its parent to hear of its end does not."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-            told = file.read()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return "State:\tZ" not in told or "Threads:\t1\n" not in told
-
-
-def part_kill(name, load):
-    """Kills a part under load at a random moment: it alone is started again, and answers go on."""
-    load.for_a_while(chosen.uniform(0, 1.2))
-    before = {other: up.pid(other) for other in PARTS}
-    os.kill(before[name], signal.SIGKILL)
-    until(lambda: up.pid(name) not in (0, before[name]) and up.runs(), f"{name} runs again", 60)
-    for other in PARTS:
-        if other != name:
-            equal(up.pid(other), before[other], f"pid of {other}")
-    chunks = up.status()["capture"]["chunks"]
-    until(lambda: up.status()["capture"]["chunks"] not in (0, chunks), "a chunk is sealed", 60)
-    trace, span_id = shop.request(20)
-    span = span_found(trace, span_id)[0]
-    check(attribute(span, "fathom.time.timer_ns") >= 19_000_000, f"after {name}: {span}")
-    equal(span["service"], "teashop", f"service, after {name}")
-
-
-def up_kill(load):
-    """Kills the supervisor under load, and begins again when its parts are gone."""
-    global up
-    load.for_a_while(chosen.uniform(0, 1.2))
-    pids = [up.pid(name) for name in PARTS]
-    begin = time.monotonic()
-    up.end(signal.SIGKILL)
-    until(lambda: not any(lives(pid) for pid in pids), "the parts are gone", 30)
-    print(f"# its parts were gone after {time.monotonic() - begin:.2f} s")
-    up = Up(up.dir)
-    load.port = up.ports["OTLP over HTTP"]
-    until(up.runs, "all parts run", 60)
-
-
-def stored(load):
-    """How many rows and spans the store has of each trace that was sent."""
-    until(lambda: up.get("/api/v1/status")[1]["store"]["behind_bytes"] == 0, "all is stored", 60)
-    done = subprocess.run(
-        [FATHOM, "sql", "-o", up.dir, "--json", "SELECT trace_id AS trace, count(*) AS stored,"
-         f" count(DISTINCT span_id) AS spans FROM spans WHERE service = '{load.service}'"
-         " AND NOT contains(attributes, '\"fathom.kind\"') GROUP BY ALL"],
-        capture_output=True, text=True, timeout=120)
-    equal(done.returncode, 0, f"fathom sql: {done.stderr}")
-    return {row["trace"]: (row["stored"], row["spans"]) for row in json.loads(done.stdout)["rows"]}
-
-
-@tests.add
-def what_is_killed_at_random_moments_under_load_loses_nothing():
-    print(f"# seed {SEED}")
-    load = Load(up.ports["OTLP over HTTP"])
-    try:
-        for _ in range(50 if os.environ.get("FATHOM_TEST_LONG") else 1):
-            for name in chosen.sample(PARTS, len(PARTS)):
-                part_kill(name, load)
-            equal([up.part(name)["starts"] for name in PARTS], [2, 2, 2], "starts")
-            up_kill(load)
-        load.for_a_while(0.2)
-    finally:
-        load.end()
-    print(f"# {len(load.acknowledged)} requests were acknowledged")
-    rows = stored(load)
-    whole = (load.spans, load.spans)
-    wrong = {trace: rows.get(f"{trace:032x}") for trace in load.acknowledged
-             if rows.get(f"{trace:032x}") != whole}
-    equal(wrong, {}, "what was acknowledged is stored once")
-    sent = {f"{trace:032x}" for trace in load.acknowledged | load.open}
-    equal(set(rows) - sent, set(), "nothing else is stored")
-    status = up.get("/api/v1/status")[1]
-    equal([status["log"]["lost_bytes"], status["log"]["entries_bad"],
-           status["store"]["lost_files"], status["store"]["entries_refused"]], [0, 0, 0, 0], "losses")
-    equal(up.status()["map"]["damaged"], 0, "damaged chunks")
-
-
-@tests.add
-def sigterm_ends_all_and_nothing_is_lost():
-    global up
-    pids = [up.pid(name) for name in PARTS]
-    trace, span_id = shop.request(5)
-    begin = time.monotonic()
-    equal(up.end(), 0, "status")
-    print(f"# ended in {time.monotonic() - begin:.1f} s")
-    check(time.monotonic() - begin < 10, "it ends within ten seconds")
-    for pid in pids:
-        check(not os.path.exists(f"/proc/{pid}"), f"{pid} is gone")
-    done = subprocess.run([FATHOM, "status", "-o", up.dir], capture_output=True, text=True)
-    equal(done.returncode, 1, "status of nothing")
-    check("no 'fathom up' runs" in done.stderr, done.stderr)
-    up = Up(up.dir)  # what ended just before is in the store
-    span_found(trace, span_id, 10)
-    until(up.records, "a chunk is sealed", 60)
-
-
-@tests.add
-def a_map_that_is_started_again_knows_programs_of_deleted_chunks():
-    global up
-    equal(up.end(), 0, "status")
-    up = Up(up.dir, "--keep", "2s", "--limits", "body=1K")  # the limit is not of map's spans
-    until(lambda: up.status()["capture"]["chunks"] > 6, "the first chunks are deleted", 60)
-    before = up.pid("map")
-    os.kill(before, signal.SIGKILL)
-    until(lambda: up.pid("map") not in (0, before) and up.runs(), "map runs again", 60)
-    trace, span_id = shop.request(20)
-    span = span_found(trace, span_id)[0]
-    equal(span["service"], "teashop", "service")
-    equal(up.status()["map"]["refused"], 0, "spans that serve refused")
-
-
-sealed_last = []  # trace and span, of chunks that were not mapped
-
-
-@tests.add
-def sigkill_leaves_no_process_and_no_program():
-    pids = [up.pid(name) for name in PARTS]
-    check(all(pids), f"pids: {pids}")
-    os.kill(up.pid("map"), signal.SIGSTOP)
-    sealed_last[:] = shop.request(20)
-    chunks = up.status()["capture"]["chunks"]
-    until(lambda: up.status()["capture"]["chunks"] > chunks + 1, "its chunk is sealed", 60)
-    begin = time.monotonic()
-    up.end(signal.SIGKILL)
-    until(lambda: not any(lives(pid) for pid in pids), "the parts are gone", 10)
-    print(f"# gone after {time.monotonic() - begin:.2f} s")
-    shop.end()
-    return nothing_is_left_in_the_kernel(programs_before)
-
-
-@tests.add
-def spans_of_chunks_that_were_not_sent_come_with_the_next_run():
-    global up
-    up = Up(up.dir)
-    span = span_found(*sealed_last)[0]
-    equal(span["service"], "teashop", "service")
-    check(attribute(span, "fathom.time.timer_ns") >= 19_000_000, f"it slept: {span}")
-    equal(up.end(), 0, "status")
-
-
-@tests.add
-def root_keeps_directories_in_use():
-    used = os.path.join(folder, "used")
-    os.mkdir(used)
-    with open(os.path.join(used, "file"), "w", encoding="utf-8"):
-        pass
-    for command in ("up", "serve"):
-        done = subprocess.run([FATHOM, command, "-o", used, "--http", "off", "--otlp-http", "off",
-                               "--otlp-grpc", "off", "--zipkin", "off"], capture_output=True,
-                              text=True, timeout=30)
-        equal(done.returncode, 1, "status")
-        check("is in use" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
-        equal(os.stat(used).st_uid, os.getuid(), "owner")
-
-
-@tests.add
-def without_privilege_it_serves_and_receives_all_the_same():
-    global up
-    user = pwd.getpwnam("nobody")
-    place = tempfile.mkdtemp(prefix="fathom-up-user-")
-    os.chown(place, user.pw_uid, user.pw_gid)
-    up = Up(os.path.join(place, "kept"), user=user.pw_uid)
-    up.sample_send()
-    until(lambda: len(up.spans(SAMPLE_TRACE)) == 2, "the received spans are found")
-    until(lambda: up.get("/api/v1/status")[1]["processes"][1]["state"] == "off", "capture is off")
-    lines = [line for line in up.said().splitlines() if "capture" in line]
-    equal(len(lines), 1, f"lines about capture: {up.said()}")
-    check("served all the same" in lines[0], lines[0])
-    equal(up.end(), 0, "status")
-    shutil.rmtree(place)
-
-
-NO_LIBRARY = "/nowhere/libduckdb.so"
-
-
-@tests.add
-def without_a_library_of_the_store_the_host_is_recorded_and_mapped():
-    global up
-    up = Up(os.path.join(folder, "bare"), "--keep", "3s", library=NO_LIBRARY)
-    until(lambda: "recorded into" in up.process.stdout.readline(), "it says what it does", 60)
-    until(lambda: up.status()["map"]["chunks"] > 1, "chunks are mapped", 60)
-    status = up.status()
-    equal(status["store"]["state"], "missing", "state of the store")
-    equal(up.part("serve")["state"], "off", "state of serve")
-    until(lambda: up.status()["state"] == "ok", "it is well")
-    lines = [line for line in up.said().splitlines() if "DuckDB" in line]
-    equal(len(lines), 1, f"lines about DuckDB: {up.said()}")
-    check(NO_LIBRARY in lines[0] and "without it" in lines[0], lines[0])
-    text = subprocess.run([FATHOM, "status", up.dir], capture_output=True, text=True).stdout
-    check("store      missing: " in text and NO_LIBRARY in text, text)
-
-
-def chunks():
-    """Names of the sealed chunks."""
-    return {name for name in os.listdir(os.path.join(up.dir, "chunks")) if re.match(r"\d", name)}
-
-
-@tests.add
-def what_deletes_chunks_has_no_privilege_and_is_not_needed():
-    with open(f"/proc/{up.pid('capture')}/task/{up.pid('capture')}/children", encoding="ascii") as file:
-        helpers = file.read().split()
-    equal(len(helpers), 1, f"children of capture: {helpers}")
-    with open(f"/proc/{helpers[0]}/status", encoding="ascii") as file:
-        told = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
-    equal(told["Name"], "fathom-keep", "its name")
-    keep = up.part("keep")
-    equal((keep["pid"], keep["state"]), (int(helpers[0]), "running"), "what the status says of it")
-    check(keep["memory_bytes"] > 0, f"{keep}")
-    equal(told["Uid"].split(), [str(pwd.getpwnam(up.status()["user"]).pw_uid)] * 4, "its user")
-    equal(int(told["CapEff"], 16) | int(told["CapPrm"], 16), 0, "its capabilities")
-    until(lambda: os.path.exists(os.path.join(up.dir, "chunks", "checkpoint")),
-          "it deletes a chunk, and keeps its state", 60)
-    os.kill(int(helpers[0]), signal.SIGKILL)
-    before = chunks()
-    until(lambda: not before & chunks(), "chunks are deleted all the same", 60)
-    check(chunks(), "new ones are there")
-    check("names of files and processes seen only in chunks" in up.said(), up.said())
-    equal(up.end(), 0, "status")
-
-
-@tests.add
-def where_neither_records_nor_stores_it_ends_with_the_reason():
-    done = subprocess.run([FATHOM, "up", "--no-capture", "-o", os.path.join(folder, "barest"), "--http",
-                           "off", "--otlp-http", "off", "--otlp-grpc", "off", "--zipkin", "off"],
-                          env={**os.environ, "FATHOM_DUCKDB": NO_LIBRARY}, capture_output=True,
-                          text=True, timeout=30)
-    equal(done.returncode, 1, "status")
-    equal(len(done.stderr.splitlines()), 1, f"lines of {done.stderr}")
-    check("cannot open DuckDB" in done.stderr, done.stderr)
-
-
 try:
     tests.run()
 finally:
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-    shutil.rmtree(folder, ignore_errors=True)
+    finish()
