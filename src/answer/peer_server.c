@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "map/fact/address.h"
 #include "map/fact/query.h"
 #include "request/program_name.h"
 
@@ -15,14 +16,6 @@ struct peer_servers {
 	struct map by_address; /* hash of namespace, address and port, and of namespace and port
 				* alone -> const struct fact_socket * */
 };
-
-static u64 address_hash(const struct record_socket *s, bool local)
-{
-	u64 address = local ? hash_pair(s->local_hi, s->local_lo)
-			    : hash_pair(s->remote_hi, s->remote_lo);
-
-	return hash_pair(address, hash_pair(s->netns, local ? s->local_port : s->remote_port));
-}
 
 static u64 port_hash(u64 netns, u16 port)
 {

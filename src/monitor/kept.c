@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json_bytes.h"
 #include "base/json_reader.h"
 
 #define VERSION 1
@@ -64,12 +64,6 @@ uint64_t telling_again_ns(uint64_t at_ns, unsigned int attempts, uint64_t now_ns
 
 /* ---- writing ---- */
 
-static int bytes_append(void *arg, const char *data, size_t bytes)
-{
-	bytes_put(arg, data, bytes);
-	return ((struct bytes *)arg)->failed ? -ENOMEM : 0;
-}
-
 static void history_write(struct json *j, const struct monitor_status *s)
 {
 	json_array_begin(j, "history");
@@ -123,10 +117,9 @@ static void telling_write(struct json *j, const struct telling *t)
 
 int monitors_kept_write(const struct monitors_kept *kept, struct bytes *out)
 {
-	const struct json_sink sink = {bytes_append, out};
 	struct json j;
 
-	json_init(&j, &sink);
+	json_init_bytes(&j, out);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", VERSION);
 	json_u64(&j, "evaluated_ns", kept->evaluated_ns);

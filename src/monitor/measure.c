@@ -65,19 +65,10 @@ static bool kind_parse(const char *word, struct measure *m)
 	return true;
 }
 
-static bool part_parse(const char *word, enum split_part *part)
-{
-	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
-		if (strcmp(word, split_part_name(i)) == 0) {
-			*part = (enum split_part)i;
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool of_parse(const char *word, struct measure *m)
 {
+	int part;
+
 	if (strcmp(word, "errors") == 0) {
 		m->of = MEASURE_ERRORS;
 		return true;
@@ -91,7 +82,9 @@ static bool of_parse(const char *word, struct measure *m)
 	if (strcmp(word, "requests") == 0 || strcmp(word, "spans") == 0)
 		return m->kind == MEASURE_RATE;
 	m->of = MEASURE_PART;
-	return part_parse(word, &m->part);
+	part = split_part_find(word, strlen(word));
+	m->part = part < 0 ? 0 : (enum split_part)part;
+	return part >= 0;
 }
 
 /* Whether there is such a number. */

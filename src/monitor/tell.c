@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/json_bytes.h"
 #include "monitor/action.h"
 #include "monitor/internal.h"
 
@@ -28,12 +29,6 @@ char *monitor_sentence(const struct monitor *monitor, char *text, size_t size)
 	measure_value_format(s->level == MONITOR_ALERT ? rule->alert : rule->warn, unit, bound);
 	snprintf(text + n, size - (size_t)n, ", %s %s", rule->below ? "below" : "above", bound);
 	return text;
-}
-
-static int bytes_append(void *arg, const char *data, size_t bytes)
-{
-	bytes_put(arg, data, bytes);
-	return ((struct bytes *)arg)->failed ? -ENOMEM : 0;
 }
 
 static void payload_members(struct json *j, const struct monitor *monitor)
@@ -64,7 +59,6 @@ static char *payload_make(const struct monitor *monitor)
 	char host[256] = "", sentence[MONITOR_OF_BYTES + 128], text[sizeof(sentence) + 128],
 	     id[128];
 	struct bytes out = {0};
-	const struct json_sink sink = {bytes_append, &out};
 	struct json j;
 
 	gethostname(host, sizeof(host) - 1);
@@ -72,7 +66,7 @@ static char *payload_make(const struct monitor *monitor)
 	snprintf(text, sizeof(text), "%s: %s (%s)", monitor_state_name(monitor->status.level),
 		 monitor->rule.name, sentence);
 	snprintf(id, sizeof(id), "%s@%" PRIu64, monitor->rule.name, monitor->status.last.at_ns);
-	json_init(&j, &sink);
+	json_init_bytes(&j, &out);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
 	json_string(&j, "id", id);

@@ -8,6 +8,7 @@
 
 #include "base/number_table.h"
 #include "base/order.h"
+#include "map/fact/address.h"
 #include "map/fact/query.h"
 #include "request/nat.h"
 
@@ -267,15 +268,6 @@ static int translated_pair(struct pairing *p)
 static u64 first_time(const struct byte_ranges *ranges)
 {
 	return ranges->count ? ranges->data[0].time_ns : UINT64_MAX;
-}
-
-/* An address and a port, in a namespace, as a number. */
-static u64 address_hash(const struct record_socket *s, bool local)
-{
-	u64 address = local ? hash_pair(s->local_hi, s->local_lo)
-			    : hash_pair(s->remote_hi, s->remote_lo);
-
-	return hash_pair(address, hash_pair(s->netns, local ? s->local_port : s->remote_port));
 }
 
 /* Finds the addresses that serve, by the ends that were told as one side. 0 or -ENOMEM. */

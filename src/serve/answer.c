@@ -7,24 +7,6 @@
 #include <strings.h>
 
 #define RETRY_AFTER "5" /* seconds */
-#define DOCUMENT_BYTES_MAX ((size_t)128 << 20)
-
-static int bytes_append(void *arg, const char *data, size_t bytes)
-{
-	struct bytes *to = arg;
-
-	if (bytes > DOCUMENT_BYTES_MAX - to->count)
-		return -ENOMEM;
-	bytes_put(to, data, bytes);
-	return to->failed ? -ENOMEM : 0;
-}
-
-void json_init_bytes(struct json *j, struct bytes *to)
-{
-	const struct json_sink sink = {bytes_append, to};
-
-	json_init(j, &sink);
-}
 
 /* Memory of an answer until it is sent. */
 struct sending {

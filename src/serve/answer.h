@@ -6,12 +6,9 @@
 #include <microhttpd.h>
 
 #include "base/bytes.h"
-#include "base/json.h"
+#include "base/json_bytes.h"
 #include "base/quota.h"
 #include "serve/access.h"
-
-/* A document that grows, up to 128 MB: then it fails with -ENOMEM. */
-void json_init_bytes(struct json *j, struct bytes *to);
 
 /*
  * Answers with a body, which it takes over and leaves empty. Answers 429 and 503 ask to try again;

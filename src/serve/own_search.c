@@ -27,23 +27,11 @@ struct search {
 	const char *why; /* it is refused; NULL: it is not */
 };
 
-/* The part of that name; -1: there is none. */
-static int part_parse(const char *name, size_t bytes)
-{
-	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
-		const char *part = split_part_name(i);
-
-		if (strlen(part) == bytes && strncmp(part, name, bytes) == 0)
-			return (int)i;
-	}
-	return -1;
-}
-
 /* "lock > 5ms", with >, >=, < or <=. */
 static bool cause_parse(const char *text, struct store_cause *cause)
 {
 	size_t bytes = strcspn(text, " <>");
-	int part = part_parse(text, bytes);
+	int part = split_part_find(text, bytes);
 	bool is_less, is_equal;
 	uint64_t ns;
 
@@ -111,7 +99,7 @@ static enum MHD_Result value_take(void *arg, enum MHD_ValueKind kind, const char
 
 static void sort_read(struct search *s, const char *value)
 {
-	int part = value ? part_parse(value, strlen(value)) : -1;
+	int part = value ? split_part_find(value, strlen(value)) : -1;
 
 	if (!value || strcmp(value, "time") == 0)
 		return;

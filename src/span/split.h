@@ -10,6 +10,7 @@
 #define SPAN_SPLIT_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "record/record.h"
 
@@ -49,6 +50,18 @@ static inline const char *split_part_name(unsigned int part)
 	};
 
 	return part < SPLIT_PARTS_COUNT ? names[part] : 0;
+}
+
+/* The part of a name, which ends after `bytes`; -1: there is none. */
+static inline int split_part_find(const char *name, size_t bytes)
+{
+	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
+		const char *part = split_part_name(i);
+
+		if (strlen(part) == bytes && strncmp(part, name, bytes) == 0)
+			return (int)i;
+	}
+	return -1;
 }
 
 /* Nanoseconds of each part. All zero is the split of nothing. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json_bytes.h"
 #include "span/attributes.h"
 #include "span/received.h"
 
@@ -15,21 +15,14 @@
 	" OR contains(attributes, ?) OR resource IN (SELECT id FROM texts WHERE contains(text, "   \
 	"?))"
 
-static int bytes_append(void *arg, const char *data, size_t bytes)
-{
-	bytes_put(arg, data, bytes);
-	return 0;
-}
-
 /* `"key":value`, as attributes_write_exact() has it, in the pool; NULL: no memory. */
 static const char *pair_text(const struct attribute *tag, struct pool *pool, size_t *bytes)
 {
 	struct bytes text = {0};
-	const struct json_sink sink = {bytes_append, &text};
 	struct json j;
 	char *copy = NULL;
 
-	json_init(&j, &sink);
+	json_init_bytes(&j, &text);
 	attributes_write_exact(&j, NULL, tag, 1);
 	if (json_end(&j) == 0 && !text.failed)
 		copy = pool_alloc(pool, text.count, 1);

@@ -3,23 +3,14 @@
 
 #include <errno.h>
 
-#include "base/json.h"
+#include "base/json_bytes.h"
 #include "span/attributes.h"
-
-static int bytes_append(void *arg, const char *data, size_t bytes)
-{
-	struct bytes *to = arg;
-
-	bytes_put(to, data, bytes);
-	return to->failed ? -ENOMEM : 0;
-}
 
 static void text_begin(struct json *j, struct bytes *to)
 {
-	const struct json_sink sink = {bytes_append, to};
 
 	to->count = 0;
-	json_init(j, &sink);
+	json_init_bytes(j, to);
 }
 
 /* Ends the text without the line break. */

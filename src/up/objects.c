@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "map/fact/address.h"
 #include "map/fact/containers.h"
 #include "map/fact/kind.h"
 #include "model/file_name.h"
@@ -46,14 +47,6 @@ static int paths_read(struct objects *o)
 		err = err ? err : map_put(&o->paths, file_hash(&fd->file, 0), (void *)fd);
 	}
 	return err;
-}
-
-static u64 address_hash(const struct record_socket *s, bool is_local)
-{
-	u64 address = is_local ? hash_pair(s->local_hi, s->local_lo)
-			       : hash_pair(s->remote_hi, s->remote_lo);
-
-	return hash_pair(address, hash_pair(s->netns, is_local ? s->local_port : s->remote_port));
 }
 
 static bool is_internet(const struct record_socket *s)

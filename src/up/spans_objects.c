@@ -2,11 +2,15 @@
 /* What kernel spans worked on, or waited for, as attributes. */
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "map/fact/kind.h"
 #include "map/fact/query.h"
 #include "model/file_name.h"
+#include "request/program_name.h"
 #include "up/spans_internal.h"
+
+#define PROGRAM_BYTES 256
 
 /* All of it is in the pool; NULL and 0: not known. */
 struct told_object {
@@ -49,14 +53,13 @@ static const char *address_keep(struct spans *s, const struct record_socket *soc
 	return text_keep(s, text);
 }
 
-/* The file that the process runs, without its folder, else the name of its first thread. */
+/* NULL: it is not known. */
 static const char *program_keep(struct spans *s, const struct partial *p, u32 pid, u64 time_ns)
 {
-	const char *path = query_executable(p, pid, time_ns);
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	const char *name = slash && slash[1] ? slash + 1 : query_comm(p, pid, time_ns);
+	char text[PROGRAM_BYTES];
 
-	return name ? text_keep(s, name) : NULL;
+	program_name(p, pid, time_ns, text, sizeof(text));
+	return strcmp(text, "?") == 0 ? NULL : text_keep(s, text);
 }
 
 static int object_keep(struct spans *s, const struct handed_span *handed, const struct kspan *k,

@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/json_bytes.h"
 #include "serve/socket_owner.h"
 #include "up/place.h"
 #include "up/port.h"
@@ -183,24 +184,17 @@ static void parts_begin(struct up *u)
 
 /* ---- the status ---- */
 
-static int bytes_append(void *arg, const char *data, size_t bytes)
-{
-	bytes_put(arg, data, bytes);
-	return ((struct bytes *)arg)->failed ? -ENOMEM : 0;
-}
-
 static void status_answer(struct up *u)
 {
 	const struct timeval patience = {.tv_sec = 1};
 	struct bytes text = {0};
-	const struct json_sink sink = {bytes_append, &text};
 	int fd = accept4(u->status, NULL, NULL, SOCK_CLOEXEC);
 	struct json j;
 
 	if (fd < 0)
 		return;
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	json_init(&j, &sink);
+	json_init_bytes(&j, &text);
 	up_status_write(u->context.board, &j);
 	/* who asked may be gone */
 	if (!json_end(&j))
