@@ -31,6 +31,11 @@ static inline int protobuf_varint(struct protobuf_bytes *from, uint64_t *value)
 {
 	uint64_t sum = 0;
 
+	if (from->len && !(from->data[0] & 128)) { /* most have one byte */
+		*value = (unsigned char)*from->data++;
+		from->len--;
+		return 0;
+	}
 	for (unsigned int i = 0; i < 10 && i < from->len; i++) {
 		uint64_t byte = (unsigned char)from->data[i];
 

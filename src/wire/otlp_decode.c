@@ -10,6 +10,12 @@ struct decoding {
 	struct received_batch *out;
 	const struct received_resource *resource;
 	const struct received_scope *scope;
+	struct received_list last; /* attributes of the span before: most have the same keys */
+};
+
+/* How many fields of a span are of each kind that repeats. */
+struct repeated {
+	size_t attributes, events, links;
 };
 
 static uint64_t big_endian(const char *from)
@@ -79,10 +85,10 @@ static int link_decode(struct decoding *d, struct protobuf_bytes message,
 	return err ? err : attributes_decode(d->pool, message, 4, &link->attributes);
 }
 
-static int events_decode(struct decoding *d, struct protobuf_bytes message,
+static int events_decode(struct decoding *d, struct protobuf_bytes message, size_t count,
 			 struct received_span *span)
 {
-	size_t count = fields_count(message, 11), i = 0;
+	size_t i = 0;
 	struct received_event *events = pool_alloc(d->pool, count, sizeof(*events));
 	struct protobuf_field field;
 	int err = events ? 0 : -ENOMEM;
@@ -96,10 +102,10 @@ static int events_decode(struct decoding *d, struct protobuf_bytes message,
 	return err;
 }
 
-static int links_decode(struct decoding *d, struct protobuf_bytes message,
+static int links_decode(struct decoding *d, struct protobuf_bytes message, size_t count,
 			struct received_span *span)
 {
-	size_t count = fields_count(message, 13), i = 0;
+	size_t i = 0;
 	struct received_link *links = pool_alloc(d->pool, count, sizeof(*links));
 	struct protobuf_field field;
 	int err = links ? 0 : -ENOMEM;
@@ -129,8 +135,9 @@ static int status_decode(struct decoding *d, struct protobuf_bytes message,
 	return err;
 }
 
-/* What is a number of the span itself. */
-static void span_number_decode(const struct protobuf_field *field, struct received_span *span)
+/* A field of the span itself. */
+static int span_field_decode(struct decoding *d, const struct protobuf_field *field,
+			     struct received_span *span)
 {
 	switch (field->number) {
 	case 1:
@@ -139,9 +146,13 @@ static void span_number_decode(const struct protobuf_field *field, struct receiv
 	case 2:
 		span->span_id = span_id_decode(field->bytes);
 		break;
+	case 3:
+		return text_decode(d, field, &span->trace_state);
 	case 4:
 		span->parent_id = span_id_decode(field->bytes);
 		break;
+	case 5:
+		return text_decode(d, field, &span->name);
 	case 6:
 		span->kind = field->value <= RECEIVED_CONSUMER ? (uint8_t)field->value
 							       : RECEIVED_UNSPECIFIED;
@@ -161,30 +172,28 @@ static void span_number_decode(const struct protobuf_field *field, struct receiv
 	case 14:
 		span->links_dropped = (uint32_t)field->value;
 		break;
+	case 15:
+		return status_decode(d, field->bytes, span);
 	case 16:
 		span->flags = (uint32_t)field->value;
 		break;
 	}
+	return 0;
 }
 
-static int span_parts_decode(struct decoding *d, struct protobuf_bytes message,
-			     struct received_span *span)
+static int repeated_decode(struct decoding *d, struct protobuf_bytes message,
+			   const struct repeated *repeated, struct received_span *span)
 {
-	struct protobuf_bytes rest = message;
-	struct protobuf_field field;
-	int err = 0;
+	const struct attribute_fields fields = {message, 9, repeated->attributes};
+	int err = attribute_fields_decode(d->pool, &fields, &d->last, &span->attributes);
 
-	while (!err && protobuf_next(&rest, &field) > 0) {
-		if (field.number == 3)
-			err = text_decode(d, &field, &span->trace_state);
-		else if (field.number == 5)
-			err = text_decode(d, &field, &span->name);
-		else if (field.number == 15)
-			err = status_decode(d, field.bytes, span);
-	}
-	err = err ? err : attributes_decode(d->pool, message, 9, &span->attributes);
-	err = err ? err : events_decode(d, message, span);
-	return err ? err : links_decode(d, message, span);
+	if (!err)
+		d->last = span->attributes;
+	if (!err && repeated->events)
+		err = events_decode(d, message, repeated->events, span);
+	if (!err && repeated->links)
+		err = links_decode(d, message, repeated->links, span);
+	return err;
 }
 
 static int span_decode(struct decoding *d, struct protobuf_bytes message)
@@ -195,14 +204,19 @@ static int span_decode(struct decoding *d, struct protobuf_bytes message)
 				     .resource = d->resource,
 				     .scope = d->scope};
 	struct protobuf_bytes rest = message;
+	struct repeated repeated = {0};
 	struct protobuf_field field;
-	int err;
+	int err = 0;
 
-	while (protobuf_next(&rest, &field) > 0)
-		span_number_decode(&field, &span);
-	if (!(span.trace.high | span.trace.low) || !span.span_id)
-		return 0; /* it was rejected */
-	err = span_parts_decode(d, message, &span);
+	while (!err && protobuf_next(&rest, &field) > 0) {
+		repeated.attributes += field.number == 9;
+		repeated.events += field.number == 11;
+		repeated.links += field.number == 13;
+		err = span_field_decode(d, &field, &span);
+	}
+	if (err || !(span.trace.high | span.trace.low) || !span.span_id)
+		return err; /* without ids it was rejected */
+	err = repeated_decode(d, message, &repeated, &span);
 	return err ? err : vec_push(d->out, span);
 }
 

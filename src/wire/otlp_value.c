@@ -7,6 +7,8 @@
 #include "base/utf8.h"
 #include "wire/otlp.h"
 
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+
 static int value_decode(struct pool *pool, struct protobuf_bytes message, struct attribute *a);
 
 size_t fields_count(struct protobuf_bytes message, uint32_t number)
@@ -19,6 +21,21 @@ size_t fields_count(struct protobuf_bytes message, uint32_t number)
 	return count;
 }
 
+/* Bytes at the begin that are ASCII, in words; all but 0. */
+static size_t ascii_run(struct protobuf_bytes text)
+{
+	size_t i = 0;
+
+	for (; i + sizeof(uint64_t) <= text.len; i += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, text.data + i, sizeof(word));
+		if ((word | (word - EACH_BYTE)) & EACH_BYTE << 7)
+			break;
+	}
+	return i;
+}
+
 const char *pool_text(struct pool *pool, struct protobuf_bytes text)
 {
 	size_t replaced = 0;
@@ -26,7 +43,7 @@ const char *pool_text(struct pool *pool, struct protobuf_bytes text)
 
 	if (!text.len)
 		return "";
-	for (size_t i = 0; i < text.len;) {
+	for (size_t i = ascii_run(text); i < text.len;) {
 		size_t n = text.data[i] ? utf8_length(text.data + i, text.len - i) : 0;
 
 		replaced += !n;
@@ -42,7 +59,14 @@ const char *pool_text(struct pool *pool, struct protobuf_bytes text)
 	return copy;
 }
 
-static int key_value_decode(struct pool *pool, struct protobuf_bytes message, struct attribute *a)
+static bool is_text(const char *text, struct protobuf_bytes bytes)
+{
+	return strlen(text) == bytes.len && memcmp(text, bytes.data, bytes.len) == 0;
+}
+
+/* The key is `like` if it is the same. */
+static int key_value_decode(struct pool *pool, struct protobuf_bytes message, const char *like,
+			    struct attribute *a)
 {
 	struct protobuf_field field;
 	int err = 0;
@@ -51,7 +75,7 @@ static int key_value_decode(struct pool *pool, struct protobuf_bytes message, st
 	a->type = VALUE_NONE;
 	while (!err && protobuf_next(&message, &field) > 0) {
 		if (field.number == 1) {
-			a->key = pool_text(pool, field.bytes);
+			a->key = is_text(like, field.bytes) ? like : pool_text(pool, field.bytes);
 			err = a->key ? 0 : -ENOMEM;
 		} else if (field.number == 2) {
 			err = value_decode(pool, field.bytes, a);
@@ -72,7 +96,7 @@ static int items_decode(struct pool *pool, struct protobuf_bytes message, struct
 		if (field.number != 1)
 			continue;
 		items[i].type = VALUE_NONE;
-		err = a->type == VALUE_MAP ? key_value_decode(pool, field.bytes, &items[i])
+		err = a->type == VALUE_MAP ? key_value_decode(pool, field.bytes, "", &items[i])
 					   : value_decode(pool, field.bytes, &items[i]);
 		i++;
 	}
@@ -136,15 +160,26 @@ static int value_decode(struct pool *pool, struct protobuf_bytes message, struct
 int attributes_decode(struct pool *pool, struct protobuf_bytes message, uint32_t number,
 		      struct received_list *list)
 {
-	size_t count = fields_count(message, number), i = 0;
+	const struct attribute_fields fields = {message, number, fields_count(message, number)};
+
+	return attribute_fields_decode(pool, &fields, NULL, list);
+}
+
+int attribute_fields_decode(struct pool *pool, const struct attribute_fields *fields,
+			    const struct received_list *like, struct received_list *list)
+{
+	struct protobuf_bytes message = fields->message;
+	size_t count = fields->count, i = 0;
 	size_t most = otlp_attributes_most(), kept = count < most ? count : most;
 	struct attribute *items = pool_alloc(pool, kept, sizeof(*items));
 	struct protobuf_field field;
 	int err = items ? 0 : -ENOMEM;
 
 	while (!err && i < kept && protobuf_next(&message, &field) > 0) {
-		if (field.number == number)
-			err = key_value_decode(pool, field.bytes, &items[i++]);
+		const char *key = like && i < like->count ? like->data[i].key : "";
+
+		if (field.number == fields->number)
+			err = key_value_decode(pool, field.bytes, key, &items[i++]);
 	}
 	list->data = items;
 	list->count = kept;

@@ -24,4 +24,18 @@ const char *pool_text(struct pool *pool, struct protobuf_bytes text);
 int attributes_decode(struct pool *pool, struct protobuf_bytes message, uint32_t number,
 		      struct received_list *list);
 
+/* Repeated KeyValues that were counted. */
+struct attribute_fields {
+	struct protobuf_bytes message;
+	uint32_t number;
+	size_t count;
+};
+
+/*
+ * The same. Attributes with the keys of `like`, in their order, share them: it is of the same pool,
+ * or NULL.
+ */
+int attribute_fields_decode(struct pool *pool, const struct attribute_fields *fields,
+			    const struct received_list *like, struct received_list *list);
+
 #endif
