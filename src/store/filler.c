@@ -2,21 +2,19 @@
 #include "store/filler.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define CHUNK_ROWS 2048 /* DuckDB's size of a vector */
 /* DuckDB's limit of memory does not count the texts of a chunk. */
 #define CHUNK_BYTES_MAX ((size_t)8 << 20)
 
-static duckdb_vector vector_of(struct filler *r, unsigned int column)
-{
-	return r->db->api.data_chunk_get_vector(r->chunk, column);
-}
-
 /* They may move when the chunk is used again. */
 static void columns_find(struct filler *r)
 {
-	for (unsigned int i = 0; i < r->table->columns; i++)
-		r->columns[i] = r->db->api.vector_get_data(vector_of(r, i));
+	for (unsigned int i = 0; i < r->table->columns; i++) {
+		r->vectors[i] = r->db->api.data_chunk_get_vector(r->chunk, i);
+		r->columns[i] = r->db->api.vector_get_data(r->vectors[i]);
+	}
 }
 
 int filler_begin(struct filler *r, struct database *db, duckdb_connection connection,
@@ -71,7 +69,15 @@ void filler_empty(struct filler *r, unsigned int column)
 
 void filler_text(struct filler *r, unsigned int column, const void *text, size_t bytes)
 {
-	r->db->api.vector_assign_string_element_len(vector_of(r, column), r->count, text, bytes);
+	struct duckdb_text *to = &((struct duckdb_text *)r->columns[column])[r->count];
+
+	if (bytes > sizeof(to->inlined)) {
+		r->db->api.vector_assign_string_element_len(r->vectors[column], r->count, text,
+							    bytes);
+	} else {
+		*to = (struct duckdb_text){.length = (uint32_t)bytes};
+		memcpy(to->inlined, text, bytes);
+	}
 	r->chunk_bytes += bytes;
 	r->bytes += bytes;
 }

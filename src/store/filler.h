@@ -19,6 +19,7 @@ struct filler {
 	const struct table *table;
 	duckdb_appender appender;
 	duckdb_chunk chunk;
+	duckdb_vector vectors[FILLER_COLUMNS_MAX];
 	void *columns[FILLER_COLUMNS_MAX]; /* the values of the chunk */
 	duckdb_count count;		   /* in the chunk */
 	size_t chunk_bytes;		   /* of its texts */
@@ -33,6 +34,7 @@ int filler_begin(struct filler *r, struct database *db, duckdb_connection connec
 void filler_number(struct filler *r, unsigned int column, uint64_t value);
 void filler_small(struct filler *r, unsigned int column, uint8_t value);
 void filler_id(struct filler *r, unsigned int column, struct trace_id id);
+/* Valid UTF-8, unless the column is a blob. */
 void filler_text(struct filler *r, unsigned int column, const void *text, size_t bytes);
 
 void filler_empty(struct filler *r, unsigned int column); /* an empty text */
