@@ -22,10 +22,20 @@ export const toggleTheme = (): void => {
 /** Colours of the parts, in their order. */
 export const partColours = computed(() => PARTS.map((part) => (isDark.value ? part.dark : part.light)));
 
+const read = new Map<string, string>(); // variables of the theme: to ask the browser takes longer than to draw
+
 /** A variable of main.css, for canvases. */
-export const variable = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+export const variable = (name: string): string => {
+  let value = read.get(name);
+  if (value === undefined) {
+    value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+    if (value) read.set(name, value);
+  }
+  return value;
+};
 
 effect(() => {
   document.documentElement.dataset.theme = isDark.value ? "dark" : "light";
+  read.clear();
   partColours.value.forEach((colour, i) => document.documentElement.style.setProperty(`--part-${PARTS[i].key}`, colour));
 });

@@ -27,8 +27,15 @@ export interface Frame {
 
 const x = (frame: Frame, time: number): number => ((time - frame.from) / (frame.to - frame.from)) * frame.width;
 
+let hatch: { readonly colour: string; readonly pattern: CanvasPattern | null } | undefined; // the last one
+
 /** Lines over a bar whose parts are shown by their shares, since their order is not known. */
 export const makeHatch = (context: CanvasRenderingContext2D, colour: string): CanvasPattern | null => {
+  if (hatch?.colour !== colour) hatch = { colour, pattern: drawHatch(context, colour) };
+  return hatch.pattern;
+};
+
+const drawHatch = (context: CanvasRenderingContext2D, colour: string): CanvasPattern | null => {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 6;
   const pen = tile.getContext("2d");

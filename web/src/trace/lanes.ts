@@ -7,6 +7,7 @@ export interface Lane {
   readonly thread: number; // of the trace's threads
   readonly spans: readonly number[]; // of the application, by begin
   readonly depths: readonly number[]; // of these: how many others of the thread they lie in
+  readonly levels: readonly (readonly number[])[]; // places in `spans` by depth: those of one level follow each other
   readonly waits: readonly number[]; // kernel spans that are waits, by begin
   readonly told: readonly boolean[]; // of `spans`: the waits are all of its time off the CPUs
   readonly firstNs: number;
@@ -20,6 +21,17 @@ export interface Wake {
   readonly wait: number;
 }
 
+/** The first of `count` places whose value is greater than a bound; values grow with their places. */
+export const firstAbove = (count: number, valueOf: (place: number) => number, bound: number): number => {
+  let low = 0, high = count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (valueOf(middle) <= bound) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
 const byBegin = (t: Trace) => (a: number, b: number) => t.begin[a] - t.begin[b] || t.end[b] - t.end[a];
 
 /** How many of the spans before each still run when it begins. */
@@ -30,6 +42,13 @@ const depthsOf = (t: Trace, spans: readonly number[]): number[] => {
     open.push(t.end[span]);
     return open.length - 1;
   });
+};
+
+/** The places of spans by their depth. */
+const levelsOf = (depths: readonly number[]): number[][] => {
+  const levels: number[][] = [];
+  depths.forEach((depth, i) => (levels[depth] ??= []).push(i)); // none is left out: a span lies in one of the level above
+  return levels;
 };
 
 const CLOSE = 0.1; // of the time off the CPUs: waits that miss or exceed it by more do not tell it
@@ -57,42 +76,67 @@ export const lanesOf = (t: Trace): Lane[] => {
   return t.threads.map((_, thread): Lane => {
     const own = spans[thread].sort(byBegin(t));
     const slept = waits[thread].sort(byBegin(t));
-    return { thread, spans: own, depths: depthsOf(t, own), waits: slept, told: own.map((span) => isTold(t, span, slept)), firstNs: t.begin[own[0] ?? slept[0] ?? 0] };
+    const depths = depthsOf(t, own);
+    return { thread, spans: own, depths, levels: levelsOf(depths), waits: slept, told: own.map((span) => isTold(t, span, slept)), firstNs: t.begin[own[0] ?? slept[0] ?? 0] };
   }).filter((lane) => lane.spans.length || lane.waits.length).sort((a, b) => a.firstNs - b.firstNs || a.thread - b.thread);
 };
 
 /** When what a thread waited for was there: then it was ready, but may have waited for a CPU. */
 const readyAt = (t: Trace, wait: number): number => t.end[wait] - Math.min(t.end[wait] - t.begin[wait], splitOf(t, wait)[partNumber("runnable")]);
 
-/** Wakes between two of the lanes. */
+/** Wakes between two of the lanes, in the order of time. */
 export const wakesOf = (t: Trace, lanes: readonly Lane[]): Wake[] => {
   const known = new Map(lanes.map((lane, i) => [t.threads[lane.thread].tid, i]));
+  const wakers = new Map<number, number | undefined>(); // the lane of a waker's text
   const wakes: Wake[] = [];
   lanes.forEach((lane, to) => {
     for (const wait of lane.waits) {
-      const tid = Number(/(\d+)$/.exec(t.texts[t.waker[wait]])?.[1] ?? 0);
-      const from = known.get(tid);
+      const text = t.waker[wait];
+      if (!text) continue;
+      if (!wakers.has(text)) wakers.set(text, known.get(Number(/(\d+)$/.exec(t.texts[text])?.[1] ?? 0)));
+      const from = wakers.get(text);
       if (from !== undefined && from !== to) wakes.push({ from, to, atNs: readyAt(t, wait), wait });
     }
   });
-  return wakes;
+  return wakes.sort((a, b) => a.atNs - b.atNs);
+};
+
+/**
+ * What is seen of spans that follow each other, of which there may be a million: those that are narrower than
+ * `leastNs` stand for all that end within it, so that at most one is drawn for each pixel. `endOf` and `beginOf`
+ * are times of places.
+ */
+export const seenOf = (count: number, beginOf: (place: number) => number, endOf: (place: number) => number, fromNs: number, toNs: number, leastNs: number, see: (place: number, upTo: number) => void): void => {
+  for (let i = firstAbove(count, endOf, fromNs - 1); i < count && beginOf(i) <= toNs;) {
+    const begin = beginOf(i), end = endOf(i);
+    if (end - begin >= leastNs) {
+      see(i, end);
+      i++;
+      continue;
+    }
+    let next = i + 1; // most often the one behind it
+    if (next < count && endOf(next) <= begin + leastNs) next += firstAbove(count - next, (place) => endOf(next + place), begin + leastNs);
+    see(i, endOf(next - 1));
+    i = next;
+  }
 };
 
 /** The first of spans, sorted by their begin, that begins behind a time. */
-export const beginsAfter = (t: Trace, list: readonly number[], time: number): number => {
-  let low = 0, high = list.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (t.begin[list[middle]] <= time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+export const beginsAfter = (t: Trace, list: readonly number[], time: number): number => firstAbove(list.length, (place) => t.begin[list[place]], time);
+
+/** The last of spans that follow each other to begin at a time or before, if it has not ended then. -1: none. */
+const lastAt = (t: Trace, count: number, spanOf: (place: number) => number, timeNs: number): number => {
+  const place = firstAbove(count, (i) => t.begin[spanOf(i)], timeNs) - 1;
+  return place >= 0 && t.end[spanOf(place)] >= timeNs ? spanOf(place) : -1;
 };
 
 /** The span or wait of a lane at a time: a wait if `inWaits`, else the innermost span. -1: none. */
 export const at = (t: Trace, lane: Lane, timeNs: number, inWaits: boolean): number => {
-  const list = inWaits ? lane.waits : lane.spans;
-  for (let i = beginsAfter(t, list, timeNs) - 1; i >= 0; i--) if (t.end[list[i]] >= timeNs) return list[i];
+  if (inWaits) return lastAt(t, lane.waits.length, (place) => lane.waits[place], timeNs);
+  for (let depth = lane.levels.length - 1; depth >= 0; depth--) {
+    const found = lastAt(t, lane.levels[depth].length, (place) => lane.spans[lane.levels[depth][place]], timeNs);
+    if (found >= 0) return found;
+  }
   return -1;
 };
 
