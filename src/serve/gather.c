@@ -291,30 +291,48 @@ static int spans_find(struct query *q, const struct gather_query *query, struct 
 	return err;
 }
 
-struct span_key {
-	struct trace_id trace;
-	uint64_t span_id;
-};
+static uint64_t key_of(struct trace_id trace, uint64_t span_id)
+{
+	return hash_u64(span_id ^ hash_u64(trace.low ^ hash_u64(trace.high)));
+}
+
+/* The first span with an id, from 1; 0: there is none. `key` gets its key, or a free one. */
+static uintptr_t place_of(const struct gathered *g, const struct map *places, struct trace_id trace,
+			  uint64_t span_id, uint64_t *key)
+{
+	uintptr_t place;
+
+	for (*key = key_of(trace, span_id);; ++*key) {
+		const struct received_span *span;
+
+		place = (uintptr_t)map_get(places, *key);
+		span = place ? &g->batch.data[place - 1] : NULL;
+		if (!span || (span->span_id == span_id && span->trace.low == trace.low &&
+			      span->trace.high == trace.high))
+			return place;
+	}
+}
 
 /* Of spans with one id, which are the two sides of a call, the first one has the children. */
 static int spans_link(struct gathered *g)
 {
-	struct bytes_map places = {0};
+	struct map places = {0};
+	uint64_t key;
 	int err = 0;
 
 	for (size_t i = 0; i < g->batch.count && !err; i++) {
-		struct span_key key = {g->batch.data[i].trace, g->batch.data[i].span_id};
+		const struct received_span *span = &g->batch.data[i];
 
 		g->first[i] = g->next[i] = GATHER_NONE;
-		if (!bytes_map_get(&places, &key, sizeof(key)))
-			err = bytes_map_put(&places, &key, sizeof(key), (void *)(uintptr_t)(i + 1));
+		if (!place_of(g, &places, span->trace, span->span_id, &key))
+			err = map_put(&places, key, (void *)(uintptr_t)(i + 1));
 	}
 	/* from the last one on, so that lists are in the order of the batch */
 	for (size_t i = g->batch.count; i-- && !err;) {
 		const struct received_span *span = &g->batch.data[i];
-		struct span_key key = {span->trace, span->parent_id};
 		uintptr_t parent = span->parent_id && span->parent_id != span->span_id
-					   ? (uintptr_t)bytes_map_get(&places, &key, sizeof(key))
+					   ? place_of(g, &places, span->trace, span->parent_id,
+						      &key)
 					   : 0;
 
 		if (!parent || parent - 1 == i)
@@ -322,11 +340,11 @@ static int spans_link(struct gathered *g)
 		g->next[i] = g->first[parent - 1];
 		g->first[parent - 1] = (uint32_t)i;
 	}
-	bytes_map_free(&places);
+	map_free(&places);
 	return err;
 }
 
-static int links_make(struct gathered *out)
+int gathered_link(struct gathered *out)
 {
 	out->first = calloc(out->batch.count + 1, sizeof(*out->first));
 	out->next = calloc(out->batch.count + 1, sizeof(*out->next));
@@ -337,7 +355,7 @@ static int links_make(struct gathered *out)
 
 int gathered_index(struct gathered *out, const struct gather_query *query)
 {
-	int err = links_make(out);
+	int err = gathered_link(out);
 
 	for (size_t i = 0; i < out->batch.count && !err; i++) {
 		const struct received_span *span = &out->batch.data[i];
@@ -401,7 +419,7 @@ int gather_trace(struct query *q, struct trace_id id, struct gathered *out)
 	int err = trace_find(q, id, &out->batch);
 
 	out->traces = 1;
-	err = err ? err : links_make(out);
+	err = err ? err : gathered_link(out);
 	return err ? err : root_find(out);
 }
 

@@ -49,6 +49,9 @@ int gather(struct query *q, const struct gather_query *query, struct gathered *o
 /* One trace with its longest root as the subject. -ENOENT: it has no span. Free it as above. */
 int gather_trace(struct query *q, struct trace_id id, struct gathered *out);
 
+/* Links the spans of the batch. 0 or -ENOMEM. */
+int gathered_link(struct gathered *g);
+
 /* Links the spans of the batch, and lists the subjects. 0 or -ENOMEM. */
 int gathered_index(struct gathered *g, const struct gather_query *query);
 void gathered_free(struct gathered *g);

@@ -6,6 +6,7 @@
 #include "serve/answer.h"
 #include "serve/gather.h"
 #include "serve/own.h"
+#include "serve/own_columns.h"
 #include "serve/own_span.h"
 
 static void received_write(struct json *j, const struct counts *counts)
@@ -84,30 +85,46 @@ static int status_answer(struct query *q)
 	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
 }
 
-static int trace_answer(struct query *q)
+static int trace_write(struct query *q, const struct gathered *g, bool in_columns)
 {
-	struct gathered g = {0};
 	char text[TRACE_ID_BYTES];
-	struct trace_id id;
 	struct json j;
-	int err = own_trace_gather(q, q->word, &g);
+	int err;
 
-	if (err) {
-		gathered_free(&g);
-		return own_trace_refuse(q, err);
-	}
-	trace_id_parse(q->word, &id);
-	trace_id_text(text, id);
+	trace_id_text(text, g->batch.data[0].trace);
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
 	json_string(&j, "trace_id", text);
 	json_string(&j, "kernel", q->kernel);
-	err = own_spans_write(&j, &g.batch);
-	err = err ? err : own_path_write(&j, &g);
+	if (in_columns) {
+		err = own_columns_write(&j, g, q->pool, true);
+	} else {
+		err = own_spans_write(&j, &g->batch);
+		err = err ? err : own_path_write(&j, g);
+	}
 	json_object_end(&j);
-	gathered_free(&g);
 	return json_end(&j) || err ? -ENOMEM : MHD_HTTP_OK;
+}
+
+static int trace_answer(struct query *q, bool in_columns)
+{
+	struct gathered g = {0};
+	int err = own_trace_gather(q, q->word, &g);
+
+	err = err ? own_trace_refuse(q, err) : trace_write(q, &g, in_columns);
+	gathered_free(&g);
+	return err;
+}
+
+static int trace_spans(struct query *q)
+{
+	return trace_answer(q, false);
+}
+
+static int trace_columns(struct query *q)
+{
+	return trace_answer(q, true);
 }
 
 const struct route own_routes[] = {{"/api/v1/status", status_answer},
@@ -120,7 +137,9 @@ const struct route own_routes[] = {{"/api/v1/status", status_answer},
 				   {"/api/v1/compare", own_compare},
 				   {"/api/v1/where", own_where},
 				   {"/api/v1/lanes", own_lanes},
-				   {"/api/v1/traces/*", trace_answer},
+				   {"/api/v1/lanes/columns", own_lanes_columns},
+				   {"/api/v1/traces/*/columns", trace_columns},
+				   {"/api/v1/traces/*", trace_spans},
 				   {"/api/v1/live", own_live},
 				   {"/api/v1/senders", own_senders},
 				   {"/api/v1/pins", own_pins},

@@ -59,6 +59,7 @@ int own_edges(struct query *q);
 int own_compare(struct query *q);
 int own_where(struct query *q);
 int own_lanes(struct query *q);
+int own_lanes_columns(struct query *q);
 int own_live(struct query *q);
 int own_senders(struct query *q);
 int own_pins(struct query *q);

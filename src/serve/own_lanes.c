@@ -7,6 +7,7 @@
 #include "serve/answer.h"
 #include "serve/gather.h"
 #include "serve/own.h"
+#include "serve/own_columns.h"
 #include "serve/own_span.h"
 #include "serve/parameters.h"
 
@@ -106,42 +107,59 @@ static int spans_find(struct query *q, const struct lanes_query *query,
 
 /* ---- the answer ---- */
 
-static int answer_write(struct query *q, const struct lanes_query *query,
-			const struct received_batch *batch, const host_list *hosts, bool is_partial)
+/* What was found: spans, and the hosts of all spans of the time. */
+struct lanes_found {
+	struct gathered g;
+	host_list hosts;
+	bool is_partial;
+};
+
+static int answer_write(struct query *q, const struct lanes_query *query, struct lanes_found *found,
+			bool in_columns)
 {
 	struct json j;
-	int err;
+	int err = in_columns ? gathered_link(&found->g) : 0;
 
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
 	json_u64(&j, "from_unix_ns", query->from_ns);
 	json_u64(&j, "to_unix_ns", query->to_ns);
-	json_bool(&j, "partial", is_partial);
+	json_bool(&j, "partial", found->is_partial);
 	json_array_begin(&j, "hosts");
-	for (size_t i = 0; i < hosts->count; i++)
-		json_string(&j, NULL, hosts->data[i]);
+	for (size_t i = 0; i < found->hosts.count; i++)
+		json_string(&j, NULL, found->hosts.data[i]);
 	json_array_end(&j);
-	err = own_spans_write(&j, batch);
+	if (!err)
+		err = in_columns ? own_columns_write(&j, &found->g, q->pool, false)
+				 : own_spans_write(&j, &found->g.batch);
 	json_object_end(&j);
 	return json_end(&j) || err ? -ENOMEM : MHD_HTTP_OK;
 }
 
-int own_lanes(struct query *q)
+static int lanes_answer(struct query *q, bool in_columns)
 {
-	struct received_batch batch = {0};
-	host_list hosts = {0};
+	struct lanes_found found = {0};
 	struct lanes_query query;
 	const char *why = parameters_read(q, &query);
-	bool is_partial = false;
 	int err;
 
 	if (why)
 		return own_error(q, MHD_HTTP_BAD_REQUEST, why);
-	err = spans_find(q, &query, &batch, &is_partial);
-	err = err ? err : spans_choose(&batch, &query, &hosts);
-	err = err ? err : answer_write(q, &query, &batch, &hosts, is_partial);
-	vec_free(&hosts);
-	vec_free(&batch);
+	err = spans_find(q, &query, &found.g.batch, &found.is_partial);
+	err = err ? err : spans_choose(&found.g.batch, &query, &found.hosts);
+	err = err ? err : answer_write(q, &query, &found, in_columns);
+	vec_free(&found.hosts);
+	gathered_free(&found.g);
 	return err;
+}
+
+int own_lanes(struct query *q)
+{
+	return lanes_answer(q, false);
+}
+
+int own_lanes_columns(struct query *q)
+{
+	return lanes_answer(q, true);
 }

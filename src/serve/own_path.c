@@ -48,10 +48,7 @@ static void path_write(struct json *j, const struct gathered *g, const struct st
 	span_id_text(id, g->batch.data[g->subjects.data[0]].span_id);
 	json_object_begin(j, "critical");
 	json_string(j, "span_id", id);
-	json_string(j, "known_by",
-		    path->has_wakers  ? "wakers"
-		    : path->has_waits ? "waits"
-				      : "spans");
+	json_string(j, "known_by", stored_path_known_by(path));
 	if (path->is_cut)
 		json_bool(j, "cut", true);
 	json_array_begin_lines(j, "steps");

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-#include "base/map.h"
-#include "base/vec.h"
 #include "serve/route.h"
 #include "span/attributes.h"
 
@@ -96,13 +94,19 @@ void own_span_write(struct json *j, const struct received_span *span)
 	span_write(j, span, NULL);
 }
 
-/* Resources, or scopes, each once: the same one is the same object in a batch. */
-struct origins {
-	VEC(const void *) list;
-	struct map numbers; /* from 1, by address */
-};
+void own_span_more_write(struct json *j, const struct received_span *span)
+{
+	if (*span->status_text)
+		json_string(j, "status_message", span->status_text);
+	if (*span->trace_state)
+		json_string(j, "trace_state", span->trace_state);
+	if (span->attributes.dropped)
+		json_u64(j, "dropped", span->attributes.dropped);
+	events_write(j, span);
+	links_write(j, span);
+}
 
-static int number_of(struct origins *o, const void *origin, size_t *number)
+int origins_number(struct origins *o, const void *origin, size_t *number)
 {
 	uint64_t key = (uintptr_t)origin;
 	uintptr_t known = (uintptr_t)map_get(&o->numbers, key);
@@ -146,7 +150,13 @@ static void scopes_write(struct json *j, const struct origins *scopes)
 	json_array_end(j);
 }
 
-static void origins_free(struct origins *o)
+void origins_write(struct json *j, const struct origins *resources, const struct origins *scopes)
+{
+	resources_write(j, resources);
+	scopes_write(j, scopes);
+}
+
+void origins_free(struct origins *o)
 {
 	vec_free(&o->list);
 	map_free(&o->numbers);
@@ -162,14 +172,13 @@ int own_spans_write(struct json *j, const struct received_batch *batch)
 		const struct received_span *span = &batch->data[i];
 		struct span_origin origin = {0};
 
-		err = number_of(&resources, span->resource, &origin.resource);
-		err = err ? err : number_of(&scopes, span->scope, &origin.scope);
+		err = origins_number(&resources, span->resource, &origin.resource);
+		err = err ? err : origins_number(&scopes, span->scope, &origin.scope);
 		if (!err)
 			span_write(j, span, &origin);
 	}
 	json_array_end(j);
-	resources_write(j, &resources);
-	scopes_write(j, &scopes);
+	origins_write(j, &resources, &scopes);
 	origins_free(&resources);
 	origins_free(&scopes);
 	return err;

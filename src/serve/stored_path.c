@@ -413,6 +413,11 @@ int stored_path_find(const struct gathered *g, uint32_t at, struct stored_path *
 	return w.err;
 }
 
+const char *stored_path_known_by(const struct stored_path *path)
+{
+	return path->has_wakers ? "wakers" : path->has_waits ? "waits" : "spans";
+}
+
 void stored_path_free(struct stored_path *path)
 {
 	vec_free(&path->list);

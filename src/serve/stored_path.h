@@ -39,6 +39,8 @@ struct stored_path {
 
 /* Finds the path of a span that is no kernel span. 0 or -ENOMEM; free it in any case. */
 int stored_path_find(const struct gathered *g, uint32_t at, struct stored_path *out);
+/* "wakers", "waits" or "spans": what told it. Static memory. */
+const char *stored_path_known_by(const struct stored_path *path);
 void stored_path_free(struct stored_path *path);
 
 #endif

@@ -2,23 +2,16 @@
 // Columns of a trace: links, own time, critical path, rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ApiSpan, type ApiStep, makeTrace, nameOf, type Trace, wakerText } from "../src/trace/model";
-import { at, lanesOf, wakesOf } from "../src/trace/lanes";
+import { Columns } from "../src/trace/columns";
+import { makeTrace, nameOf, spanOfId, type Trace, unpack, wakerText } from "../src/trace/model";
+import { at, lanesOf, seenOf, wakesOf } from "../src/trace/lanes";
 import { ownSplit } from "../src/trace/own";
 import { PARTS } from "../src/parts/list";
 import { pathKnownBy, pathRows, pathSentence, stepsText, stepText } from "../src/trace/path";
 import { makeRows, reveal, rowsOf, type Shape } from "../src/trace/rows";
+import { columnsOf, span, type TestStep, traceOf } from "./spans";
 
-const BEGIN = 1790000000000000000n;
 const ALL: Shape = { closed: new Set(), kernel: new Set(), unfolded: new Set(), found: undefined, leastNs: 0 };
-
-const span = (id: number, parent: number, from: number, to: number, more: Partial<ApiSpan> = {}): ApiSpan => ({
-  span_id: id.toString(16).padStart(16, "0"), ...(parent ? { parent_id: parent.toString(16).padStart(16, "0") } : {}),
-  name: `span ${id}`, kind: "internal", begin_unix_ns: String(BEGIN + BigInt(from)), end_unix_ns: String(BEGIN + BigInt(to)),
-  status: "unset", service: "shop", attributes: {}, events: [], links: [], resource: 0, scope: 0, ...more,
-});
-
-const traceOf = (...spans: ApiSpan[]): Trace => makeTrace({ trace_id: "1", spans, resources: [], scopes: [] });
 
 const shown = (t: Trace, shape: Partial<Shape> = {}): string[] =>
   makeRows(t, { ...ALL, ...shape }).map((row) => `${"-".repeat(row.depth)}${nameOf(t, row.span)}${row.fold ? ` x${row.fold.members.length}` : ""}`);
@@ -53,17 +46,14 @@ test("threads have lanes, with who woke whom", () => {
 });
 
 test("the critical path is the server's: its rows, and what has the most of it", () => {
-  const step = (id: number, from: number, to: number, more: Partial<ApiStep>): ApiStep => ({
-    span_id: id.toString(16).padStart(16, "0"), begin_unix_ns: String(BEGIN + BigInt(from)), end_unix_ns: String(BEGIN + BigInt(to)), state: "split", ...more,
-  });
-  const t = makeTrace({
-    trace_id: "1", resources: [], scopes: [],
-    spans: [span(1, 0, 0, 1000, { attributes: { "fathom.time.user_ns": 100, "fathom.time.lock_ns": 900 } }), span(2, 1, 10, 20), span(3, 1, 200, 900, {
+  const step = (at: number, from: number, to: number, more: Partial<TestStep>): TestStep =>
+    ({ span: at, from, to, state: 3, part: "", place: "", waker: "", wait: -1, ...more });
+  const t = unpack(makeTrace(columnsOf(
+    [span(1, 0, 0, 1000, { attributes: { "fathom.time.user_ns": 100, "fathom.time.lock_ns": 900 } }), span(2, 1, 10, 20), span(3, 1, 200, 900, {
       name: "lock", attributes: { "fathom.kind": "wait", "syscall": "futex" } })],
-    critical: { span_id: "0000000000000001", known_by: "wakers", steps: [
-      step(1, 0, 10, {}), step(2, 10, 11, { state: "unknown" }), step(2, 11, 12, { state: "running", part: "user" }), step(1, 12, 200, {}),
-      step(1, 200, 900, { state: "waiting", part: "lock", place: "futex on /x", waker: "db/7", wait_id: "0000000000000003" }), step(1, 900, 1000, {})] },
-  });
+    [step(0, 0, 10, {}), step(1, 10, 11, { state: 4 }), step(1, 11, 12, { state: 0, part: "user" }), step(0, 12, 200, {}),
+      step(0, 200, 900, { state: 2, part: "lock", place: "futex on /x", waker: "db/7", wait: 2 }), step(0, 900, 1000, {})],
+  )));
   assert.deepEqual(pathRows(t).map((row) => [row.steps.length, row.ns, row.isOfOne]), [[1, 10, true], [2, 2, true], [1, 188, true], [1, 700, true], [1, 100, true]]);
   assert.equal(stepsText(t, t.path.steps.slice(1, 3)), "what nothing tells 1 ns, user code 1 ns, in 2 pieces");
   assert.equal(t.path.steps[4].wait, 2);
@@ -107,4 +97,35 @@ test("a hundred thousand levels take no stack", () => {
   const t = traceOf(...Array.from({ length: 100000 }, (_, i) => span(i + 1, i, i, 200000 - i)));
   assert.equal(makeRows(t, ALL).length, 100000);
   assert.deepEqual([...rowsOf(t, makeRows(t, { ...ALL, closed: new Set([0]) }))].slice(-1), [0]);
+});
+
+test("attributes of a span, and what find has", () => {
+  const list = [{ name: "a" }, 7];
+  const columns = new Columns(columnsOf([span(1, 0, 0, 9, { attributes: { "http.route": "/Pay", code: 500, rows: list } }), span(0xabc, 1, 0, 9, { attributes: { code: "text" } }), span(3, 1, 0, 9)]));
+  assert.deepEqual([columns.of(0), columns.of(1), columns.of(2)], [{ "http.route": "/Pay", code: 500, rows: list }, { code: "text" }, {}]);
+  const found = (words: string) => [...columns.find(words)].join("");
+  assert.deepEqual(["/pay", "500", "code", "code text", "ABC", "span 3", "shop", "nothing"].map(found), ["100", "100", "110", "010", "010", "001", "111", "000"]);
+});
+
+test("spans of several traces with one id are told apart, and threads of several hosts with one number", () => {
+  const wait = { name: "lock", attributes: { "fathom.kind": "wait", "thread.id": 7, waker: "worker/8" } };
+  const t = traceOf(span(1, 0, 0, 9, { trace: "a1", host: "one", attributes: { "thread.id": 8 } }), span(1, 0, 5, 9, { trace: "b2", host: "two", ...wait }));
+  assert.deepEqual([spanOfId(t, "0000000000000001"), spanOfId(t, "0000000000000001", "b2"), spanOfId(t, "0000000000000002"), spanOfId(t, "")], [0, 1, -1, -1]);
+  assert.deepEqual(wakesOf(t, lanesOf(t)), []);
+});
+
+test("a million spans that follow each other are seen as one for each pixel", () => {
+  const seen: number[] = [];
+  const see = (fromNs: number, toNs: number, leastNs: number) => {
+    seen.length = 0;
+    let asked = 0;
+    seenOf(1e6, (i) => { asked++; return 10 * i; }, (i) => { asked++; return 10 * i + 5; }, fromNs, toNs, leastNs, (i) => seen.push(i));
+    return asked;
+  };
+  assert.ok(see(0, 1e7, 1e4) < 1e5);
+  assert.ok(seen.length >= 900 && seen.length <= 1001, String(seen.length));
+  see(100, 132, 1);
+  assert.deepEqual(seen, [10, 11, 12, 13]);
+  see(106, 132, 0);
+  assert.deepEqual(seen, [11, 12, 13]);
 });

@@ -18,6 +18,7 @@ import urllib.parse
 import urllib.request
 
 import charts
+import columns
 import monitor_answers
 from checks import Checks
 from described import Described, read_sources
@@ -493,6 +494,7 @@ def check_openapi(server, checks):
         status, answer = server.get(f"/api/v1/traces/{trace}")
         checks.equal(f"described: a trace {trace}", described.check(
             "/api/v1/traces/{id}", status, answer), "")
+    columns.check(server, checks, described, (hex32(SHOP), hex32(FULL), hex32(charts.SLOWEST), "x", "abcdef"))
     listeners = [Listener(server) for _ in range(32)]
     status, answer = server.get("/api/v1/live")
     checks.equal("described: too many listeners", (status, described.check(

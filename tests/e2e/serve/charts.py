@@ -4,6 +4,7 @@ SERVICE, OPERATION = "api-charts", "GET /slow?"
 FAST, SLOW, DETAILED = 40, 4, 4  # requests; of the fast ones, some have kernel spans
 FAST_MS, LOCK_MS, PAY_MS = 2, 48, 1
 SLOW_MS = FAST_MS + LOCK_MS
+SLOWEST = (0xc4a << 96) + FAST + SLOW  # a trace
 MS = 1000000
 
 
@@ -112,7 +113,7 @@ def check_traces(ask, checks):
 
 def check_path(server, checks, described):
     """The critical path of a slow request: a call, the lock, and the end."""
-    status, trace = server.get(f"/api/v1/traces/{(0xc4a << 96) + FAST + SLOW:032x}")
+    status, trace = server.get(f"/api/v1/traces/{SLOWEST:032x}")
     checks.equal("path: described", described.check("/api/v1/traces/{id}", status, trace), "")
     path, = [trace["critical"]]
     begin = path["steps"][0]["begin_unix_ns"]
@@ -143,7 +144,7 @@ def check_lanes(server, checks, described, send, span_of):
 
 def check(server, checks, described, send, span_of):
     send(*spans(span_of))
-    server.wait("the requests are stored", lambda: server.trace(f"{(0xc4a << 96) + FAST + SLOW:032x}"))
+    server.wait("the requests are stored", lambda: server.trace(f"{SLOWEST:032x}"))
 
     def ask(path, **parameters):
         status, answer = server.get(f"/api/v1/{path}", **parameters)

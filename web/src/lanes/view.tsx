@@ -7,9 +7,8 @@ import { clock, count, duration, many, moment } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { Empty, Failed, Loading } from "../lib/states";
 import { Legend } from "../parts/bar";
-import { PART_COUNT } from "../parts/list";
 import { Details } from "../trace/details";
-import type { Time, Trace } from "../trace/model";
+import { idOf, spanOfId, type Time, type Trace, traceIdOf } from "../trace/model";
 import { Session } from "../trace/session";
 import { Threads } from "../trace/threads";
 import { timeKeys } from "../trace/time_keys";
@@ -24,7 +23,7 @@ const unixMs = (trace: Trace, ns: number): number => Number(trace.beginUnixNs) /
 /** Another time, in nanoseconds since 1970. */
 const range = (trace: Trace, from: number, to: number) => {
   const unix = (ns: number) => String(BigInt(trace.beginUnixNs) + BigInt(Math.round(ns)));
-  return { from: unix(from), to: unix(to), view: null, span: null };
+  return { from: unix(from), to: unix(to), view: null, span: null, trace: null };
 };
 
 const Tools = ({ trace, time }: { readonly trace: Trace; readonly time: Time }) => {
@@ -43,29 +42,25 @@ const Tools = ({ trace, time }: { readonly trace: Trace; readonly time: Time }) 
           {LENGTHS.map((key) => <option key={key} value={key}>{duration(LENGTH_NS[key])}</option>)}
         </select></label>
       {(hosts.length > 1 || host) && (
-        <label>Host <select value={host} onChange={(event) => setQuery({ host: event.currentTarget.value, view: null, span: null }, false)}>
+        <label>Host <select value={host} onChange={(event) => setQuery({ host: event.currentTarget.value, view: null, span: null, trace: null }, false)}>
           <option value="">all</option>{hosts.map((name) => <option key={name} value={name}>{name}</option>)}
         </select></label>
       )}
-      <button onClick={() => setQuery({ from: null, to: null, view: null, span: null, at: Date.now() }, false)}>now</button>
+      <button onClick={() => setQuery({ from: null, to: null, view: null, span: null, trace: null, at: Date.now() }, false)}>now</button>
     </div>
   );
 };
 
 const Opened = ({ session, trace, time }: { readonly session: Session; readonly trace: Trace; readonly time: Time }) => {
-  const selected = trace.ids.indexOf(place.value.query.get("span") ?? "");
+  const selected = spanOfId(trace, place.value.query.get("span") ?? "", place.value.query.get("trace") ?? "");
   const whole: TimeView = { from: time.from, to: time.to };
   const [view, setViewState] = useState(() => viewOfAddress(whole));
   const setView = (next: TimeView) => {
     setViewState(next);
     setQuery({ view: viewText(next, whole) });
   };
-  const select = (span: number) => setQuery({ span: trace.ids[span] });
+  const select = (span: number) => setQuery({ span: idOf(trace, span), trace: traceIdOf(trace, span) });
   useKeys(timeKeys(trace, view, selected, whole, setView));
-  const sums = new Float64Array(PART_COUNT);
-  trace.split.forEach((ns, i) => {
-    sums[i % PART_COUNT] += ns;
-  });
   return (
     <>
       <Tools trace={trace} time={time} />
@@ -79,7 +74,7 @@ const Opened = ({ session, trace, time }: { readonly session: Session; readonly 
               ? <Details session={session} trace={trace} span={selected} select={select} />
               : <section class="details" aria-label="Details"><p class="faint">{many(trace.count, "span")} on {many(trace.threads.length, "thread")}. A click shows what is known of a span, and leads to its trace. W, A, S, D move the time; a drag looks at less of it.</p></section>}
           </div>
-          <Legend splits={[sums]} />
+          <Legend splits={[trace.sums]} />
           <p class="faint">Threads are seen while they have spans: {count(trace.threads.length)} had one then. A hatched bar has the shares of its parts, but not their order: the waits of that span are not stored.</p>
         </>
       ) : (
@@ -93,7 +88,7 @@ const Opened = ({ session, trace, time }: { readonly session: Session; readonly 
 
 export const Lanes = () => {
   const { query: parameters } = place.value;
-  const path = query("lanes", {
+  const path = query("lanes/columns", {
     from: parameters.get("from") ?? "13s", to: parameters.get("to") ?? SETTLED, host: parameters.get("host") ?? undefined,
   });
   const key = `${path} ${parameters.get("at") ?? ""}`;

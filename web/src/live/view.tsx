@@ -10,7 +10,19 @@ import { Empty, Failed } from "../lib/states";
 import { SplitBar } from "../parts/bar";
 import { readSplit, splitTotal } from "../parts/list";
 import { readLine } from "../search/data";
-import type { ApiSpan } from "../trace/model";
+
+/** What is shown of a span of the stream. */
+interface ApiSpan {
+  readonly trace_id?: string;
+  readonly span_id: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly begin_unix_ns: string;
+  readonly end_unix_ns: string;
+  readonly status: string;
+  readonly service: string;
+  readonly attributes: Record<string, unknown>;
+}
 
 const SHOWN = 100;
 const PER_SECOND = 20; // more cannot be read

@@ -158,15 +158,16 @@ export const drawSpan = (context: CanvasRenderingContext2D, t: Trace, span: numb
 
 /** Each member of a fold at its time, in a lower bar. */
 const drawFold = (context: CanvasRenderingContext2D, t: Trace, row: Row, frame: Frame, top: number, look: Look) => {
-  let last = -1;
+  const pixelNs = (frame.to - frame.from) / frame.width;
+  let lastNs = frame.from; // until which the bars that are drawn reach
   for (const span of row.fold?.members ?? []) {
-    const left = x(frame, t.begin[span]);
-    const right = Math.max(left + 1, x(frame, t.end[span]));
-    if (right < last || right < 0 || left > frame.width) continue; // under a pixel that is drawn
+    const begin = t.begin[span];
+    const end = Math.max(begin + pixelNs, t.end[span]);
+    if (end < lastNs || begin > frame.to) continue; // under a pixel that is drawn
     const part = mainPart(t, span);
     context.fillStyle = part < 0 ? look.plain : look.colours[part];
-    context.fillRect(left, top + BAR_TOP + 3, right - left, BAR_HEIGHT - 6);
-    last = right;
+    context.fillRect(x(frame, begin), top + BAR_TOP + 3, (end - begin) / pixelNs, BAR_HEIGHT - 6);
+    lastNs = end;
   }
 };
 

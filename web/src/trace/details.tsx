@@ -5,7 +5,7 @@ import { addressOf, place, setQuery } from "../lib/address";
 import { count, duration, moment, percent, short } from "../lib/format";
 import { SplitBar } from "../parts/bar";
 import { PARTS, partNumber, splitTotal } from "../parts/list";
-import { KERNEL_KINDS, KINDS, nameOf, serviceOf, splitOf, type Trace } from "./model";
+import { idOf, KERNEL_KINDS, KINDS, nameOf, serviceOf, splitOf, type Trace, traceIdOf } from "./model";
 import { kernelCount } from "./rows";
 import type { Session } from "./session";
 import type { Detail } from "./worker";
@@ -79,18 +79,19 @@ const SplitTable = ({ trace, span }: { readonly trace: Trace; readonly span: num
 };
 
 const More = ({ trace, detail }: { readonly trace: Trace; readonly detail: Detail }) => {
-  const { span } = detail;
-  const rows = span.attributes["fathom.kernel"];
+  const { attributes } = detail;
+  const { status_message: message, events = [], links = [] } = detail.more ?? {};
+  const rows = attributes["fathom.kernel"];
   const originNs = BigInt(trace.beginUnixNs);
   return (
     <>
-      {span.status_message && <p class="bad"><bdi>{short(span.status_message, 1000)}</bdi></p>}
+      {message && <p class="bad"><bdi>{short(message, 1000)}</bdi></p>}
       {Array.isArray(rows) && <Kernel rows={rows as KernelRow[]} />}
-      {span.events.length > 0 && (
+      {events.length > 0 && (
         <>
           <h3>Events</h3>
           <ol class="events">
-            {span.events.slice(0, 200).map((event, i) => (
+            {events.slice(0, 200).map((event, i) => (
               <li key={i}><span class="faint">{duration(Number(BigInt(event.time_ns) - originNs))}</span> <bdi>{short(event.name, 300)}</bdi>
                 {Object.entries(event.attributes).map(([key, value]) => <div key={key} class="faint"><bdi>{key}: {short(textOf(value), 300)}</bdi></div>)}
               </li>
@@ -98,13 +99,13 @@ const More = ({ trace, detail }: { readonly trace: Trace; readonly detail: Detai
           </ol>
         </>
       )}
-      {span.links.length > 0 && (
+      {links.length > 0 && (
         <>
           <h3>Links</h3>
-          <ul>{span.links.map((link, i) => <li key={i}><a href={addressOf(["t", link.trace_id], { span: link.span_id })}>span {link.span_id} of trace {link.trace_id}</a></li>)}</ul>
+          <ul>{links.map((link, i) => <li key={i}><a href={addressOf(["t", link.trace_id], { span: link.span_id })}>span {link.span_id} of trace {link.trace_id}</a></li>)}</ul>
         </>
       )}
-      <Attributes title="Attributes" values={span.attributes} />
+      <Attributes title="Attributes" values={attributes} />
       <Attributes title="Program" values={detail.resource} />
       {detail.scope && <p class="faint">made by <bdi>{short(detail.scope)}</bdi></p>}
     </>
@@ -122,7 +123,7 @@ interface Props {
 /** What ended a wait, and how long the thread then waited for a CPU. A thread is a link to its spans. */
 const Waker = ({ trace, span, detail }: { readonly trace: Trace; readonly span: number; readonly detail: Detail | undefined }) => {
   const name = <bdi>{short(trace.texts[trace.waker[span]], 60)}</bdi>;
-  const tid = detail?.span.attributes["waker.tid"];
+  const tid = detail?.attributes["waker.tid"];
   const lateNs = splitOf(trace, span)[partNumber("runnable")];
   const around = (ns: number) => String(BigInt(trace.beginUnixNs) + BigInt(Math.round(ns)));
   return (
@@ -177,19 +178,17 @@ export const Details = ({ session, trace, span, select, showKernel }: Props) => 
         <div><dt>Duration</dt><dd>{duration(trace.end[span] - trace.begin[span])}</dd></div>
         <div><dt>Own time</dt><dd title="in which no child ran">{duration(trace.ownNs[span])}</dd></div>
         <div><dt>Begins</dt><dd>{duration(trace.begin[span])} after the trace, {moment(Number(trace.beginUnixNs) / 1e6 + trace.begin[span] / 1e6)}</dd></div>
-        <div><dt>Span</dt><dd><code>{trace.ids[span]}</code></dd></div>
-        {trace.time && detail?.span === span && detail.detail.span.trace_id && (
-          <div><dt>Trace</dt><dd><a href={addressOf(["t", detail.detail.span.trace_id], { span: trace.ids[span] })}>open it</a></dd></div>
-        )}
+        <div><dt>Span</dt><dd><code>{idOf(trace, span)}</code></dd></div>
+        {trace.time && <div><dt>Trace</dt><dd><a href={addressOf(["t", traceIdOf(trace, span)], { span: idOf(trace, span) })}>open it</a></dd></div>}
         {trace.waker[span] > 0 && <div><dt>Woken by</dt><dd><Waker trace={trace} span={span} detail={detail?.span === span ? detail.detail : undefined} /></dd></div>}
         {parent >= 0 && (
-          <div><dt>Parent</dt><dd><button class="link" onClick={() => select(parent)}><bdi>{short(nameOf(trace, parent), 60)}</bdi></button> <span class="faint">{isKernel ? "same thread" : <bdi>{evidenceText(detail?.span === span ? detail.detail.span.attributes : undefined)}</bdi>}</span></dd></div>
+          <div><dt>Parent</dt><dd><button class="link" onClick={() => select(parent)}><bdi>{short(nameOf(trace, parent), 60)}</bdi></button> <span class="faint">{isKernel ? "same thread" : <bdi>{evidenceText(detail?.span === span ? detail.detail.attributes : undefined)}</bdi>}</span></dd></div>
         )}
       </dl>
       <SplitTable trace={trace} span={span} />
       {kernel > 0 && showKernel && <p><button onClick={() => showKernel(span)}>Show what it did in the kernel ({count(kernel)})</button></p>}
-      {!kernel && showKernel && !trace.hasAllKernel && !isKernel && place.value.query.get("kernel") !== "all" && detail?.detail.span.attributes["fathom.kernel"] !== undefined && (
-        <p><button onClick={() => setQuery({ kernel: "all", span: trace.ids[span] }, false)}>Read its calls and waits from the recording</button></p>
+      {!kernel && showKernel && !trace.hasAllKernel && !isKernel && place.value.query.get("kernel") !== "all" && detail?.detail.attributes["fathom.kernel"] !== undefined && (
+        <p><button onClick={() => setQuery({ kernel: "all", span: idOf(trace, span) }, false)}>Read its calls and waits from the recording</button></p>
       )}
       {detail?.span === span && <More trace={trace} detail={detail.detail} />}
     </section>

@@ -86,15 +86,17 @@ const readyAt = (t: Trace, wait: number): number => t.end[wait] - Math.min(t.end
 
 /** Wakes between two of the lanes, in the order of time. */
 export const wakesOf = (t: Trace, lanes: readonly Lane[]): Wake[] => {
-  const known = new Map(lanes.map((lane, i) => [t.threads[lane.thread].tid, i]));
-  const wakers = new Map<number, number | undefined>(); // the lane of a waker's text
+  const keyOf = (host: string, tid: number) => `${tid} ${host}`; // a thread of another host may have the same number
+  const known = new Map(lanes.map((lane, i) => [keyOf(t.threads[lane.thread].host, t.threads[lane.thread].tid), i]));
+  const wakers = new Map<string, number | undefined>(); // the lane of a waker
   const wakes: Wake[] = [];
   lanes.forEach((lane, to) => {
+    const { host } = t.threads[lane.thread];
     for (const wait of lane.waits) {
-      const text = t.waker[wait];
-      if (!text) continue;
-      if (!wakers.has(text)) wakers.set(text, known.get(Number(/(\d+)$/.exec(t.texts[text])?.[1] ?? 0)));
-      const from = wakers.get(text);
+      if (!t.waker[wait]) continue;
+      const key = keyOf(host, t.waker[wait]);
+      if (!wakers.has(key)) wakers.set(key, known.get(keyOf(host, Number(/(\d+)$/.exec(t.texts[t.waker[wait]])?.[1] ?? 0))));
+      const from = wakers.get(key);
       if (from !== undefined && from !== to) wakes.push({ from, to, atNs: readyAt(t, wait), wait });
     }
   });

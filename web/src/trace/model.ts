@@ -2,50 +2,7 @@
 // A trace in columns: what the worker makes of an answer, and the view draws. Times are nanoseconds
 // since the begin of the trace; a span is the number of its place in the columns.
 import { largestPart, partNumber, PARTS } from "../parts/list";
-
-export interface ApiSpan {
-  readonly trace_id?: string;
-  readonly span_id: string;
-  readonly parent_id?: string;
-  readonly name: string;
-  readonly kind: string;
-  readonly begin_unix_ns: string;
-  readonly end_unix_ns: string;
-  readonly status: string;
-  readonly status_message?: string;
-  readonly service: string;
-  readonly attributes: Record<string, unknown>;
-  readonly events: readonly { readonly time_ns: string; readonly name: string; readonly attributes: Record<string, unknown> }[];
-  readonly links: readonly { readonly trace_id: string; readonly span_id: string; readonly attributes: Record<string, unknown> }[];
-  readonly resource: number;
-  readonly scope: number;
-  readonly dropped?: number;
-}
-
-/** A piece of the critical path, as the server calculates it. */
-export interface ApiStep {
-  readonly span_id: string;
-  readonly begin_unix_ns: string;
-  readonly end_unix_ns: string;
-  readonly state: string; // of STATES
-  readonly part?: string;
-  readonly place?: string;
-  readonly waker?: string;
-  readonly wait_id?: string;
-}
-
-export interface ApiTrace {
-  readonly trace_id?: string; // not of spans of a time
-  readonly from_unix_ns?: string; // of these: the time that was asked for
-  readonly to_unix_ns?: string;
-  readonly partial?: boolean;
-  readonly hosts?: readonly string[];
-  readonly kernel?: string; // which kernel spans it has: "none", "stored", "all"
-  readonly spans: readonly ApiSpan[];
-  readonly resources: readonly { readonly service: string; readonly attributes: Record<string, unknown> }[];
-  readonly scopes: readonly { readonly name: string; readonly version: string }[];
-  readonly critical?: { readonly span_id: string; readonly known_by: string; readonly cut?: boolean; readonly steps: readonly ApiStep[] };
-}
+import { type ApiColumns, Columns } from "./columns";
 
 /** What a span did in a piece of the critical path. */
 export interface Step {
@@ -65,10 +22,29 @@ export interface Path {
   readonly isCut: boolean;
 }
 
+const STEP_NUMBERS = ["span", "state", "part", "place", "waker", "wait"] as const;
+
+/** Steps as the worker hands them over: an object for each takes longer. */
+interface PackedPath {
+  readonly from: Float64Array;
+  readonly to: Float64Array;
+  readonly numbers: Readonly<Record<(typeof STEP_NUMBERS)[number], Int32Array>>;
+  readonly knownBy: string;
+  readonly isCut: boolean;
+}
+
 export interface Thread {
   readonly tid: number;
+  readonly host: string; // "": not known
   readonly name: string; // "": not known
   readonly service: string;
+}
+
+/** Numbers of spans. */
+export interface Totals {
+  readonly kernel: number;
+  readonly errors: number;
+  readonly services: number;
 }
 
 export const KERNEL_KINDS = ["", "wait", "syscall", "fault", "io_uring", "block"] as const;
@@ -79,7 +55,8 @@ export interface Trace {
   readonly durationNs: number;
   readonly count: number;
   readonly texts: readonly string[];
-  readonly ids: readonly string[];
+  readonly ids: string; // the 16 digits of each
+  readonly traces: Uint32Array | undefined; // of spans of a time: their ids, of `texts`
   readonly parent: Int32Array; // -1: a root
   readonly first: Int32Array; // child; -1: none
   readonly next: Int32Array; // sibling; -1: none
@@ -99,6 +76,8 @@ export interface Trace {
   readonly unsure: Uint8Array; // that its parent is the one that it has
   readonly measured: Uint8Array; // it has a split
   readonly split: Float64Array; // of each span, PARTS.length values
+  readonly sums: Float64Array; // of the splits of all spans
+  readonly totals: Totals;
   readonly ownNs: Float64Array; // the time in which no child ran
   readonly events: Float64Array; // pairs: span, time
   readonly path: Path; // the critical one
@@ -106,6 +85,9 @@ export interface Trace {
   readonly time?: Time; // of spans of a time
   readonly hasAllKernel: boolean; // the kernel spans of all spans whose thread is known, not only of those that are stored
 }
+
+/** What the worker hands over. */
+export type Packed = Omit<Trace, "path"> & { readonly packedPath: PackedPath };
 
 /** The time that was asked for, since the begin of the first span, and what else its answer says. */
 export interface Time {
@@ -119,80 +101,80 @@ export const KINDS = ["unspecified", "internal", "server", "client", "producer",
 
 const W = PARTS.length;
 
+const STATUS_ERROR = 2;
+
+const PARENT_GONE = -2; // of an answer: a parent is named, but not there
+
 export const SURE = 0.9; // edges that are less probable are dashed
 
-class Texts {
-  readonly list: string[] = [""];
-  private readonly numbers = new Map([["", 0]]);
+const ID_DIGITS = 16;
 
-  number(text: string): number {
-    let number = this.numbers.get(text);
-    if (number === undefined) {
-      number = this.list.push(text) - 1;
-      this.numbers.set(text, number);
-    }
-    return number;
+export const idOf = (t: Pick<Trace, "ids">, span: number): string => (span < 0 ? "" : t.ids.slice(span * ID_DIGITS, (span + 1) * ID_DIGITS));
+
+/** The span of an id, and of a trace where there are several. -1: none. */
+export const spanOfId = (t: Pick<Trace, "ids" | "texts" | "traces">, id: string, trace = ""): number => {
+  if (id.length !== ID_DIGITS) return -1;
+  for (let at = t.ids.indexOf(id); at >= 0; at = t.ids.indexOf(id, at + 1)) {
+    const span = at / ID_DIGITS;
+    if (Number.isInteger(span) && (!trace || !t.traces || t.texts[t.traces[span]] === trace)) return span;
   }
-}
-
-const kernelKind = (span: ApiSpan): number => {
-  const kind = span.attributes["fathom.kind"];
-  return typeof kind === "string" && kind !== "context" ? Math.max(1, KERNEL_KINDS.indexOf(kind as never)) : 0;
+  return -1;
 };
+
+/** The trace of a span. */
+export const traceIdOf = (t: Trace, span: number): string => (t.traces ? t.texts[t.traces[span]] : t.id);
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** "fsync on /var/lib/x/wal", "futex", or the name. */
-const placeOf = (span: ApiSpan): string => {
-  const call = text(span.attributes.syscall) || text(span.attributes["cause.reason"]) || span.name;
-  const file = text(span.attributes["fd.name"]);
-  return file ? `${call} on ${file}` : call;
-};
-
 /** "redis-server 4112", "timer". */
-const wakerOf = (span: ApiSpan): string => wakerName(text(span.attributes.waker));
+const wakerName = (waker: string): string => waker.replace(/\/(\d+)$/, " $1");
 
 /** What tells a process from others: resources differ where its name or its labels changed. */
-const processOf = (answer: ApiTrace, span: ApiSpan): string => {
-  const { "process.pid": pid, "host.name": host } = answer.resources[span.resource]?.attributes ?? {};
-  return pid === undefined ? `resource ${span.resource}` : `${text(host)} ${String(pid)}`;
-};
+const processesOf = (answer: ApiColumns): string[] => answer.resources.map(({ attributes }, i) => {
+  const { "process.pid": pid, "host.name": host } = attributes;
+  return pid === undefined ? `resource ${i}` : `${text(host)} ${String(pid)}`;
+});
 
 /** The threads of spans, each with its number. */
-const threadsOf = (answer: ApiTrace): { thread: Int32Array; threads: Thread[] } => {
-  const { spans } = answer;
-  const thread = new Int32Array(spans.length).fill(-1);
+const threadsOf = (answer: ApiColumns, columns: Columns): { thread: Int32Array; threads: Thread[] } => {
+  const thread = new Int32Array(answer.count).fill(-1);
   const threads: Thread[] = [];
-  const numbers = new Map<string, number>();
-  spans.forEach((span, i) => {
-    const tid = Number(span.attributes["fathom.tid"] ?? span.attributes["thread.id"] ?? 0);
-    if (!(tid > 0)) return;
-    const key = `${processOf(answer, span)} ${tid}`;
-    const number = numbers.get(key) ?? threads.push({ tid, name: "", service: span.service }) - 1;
-    numbers.set(key, number);
+  const tids = new Float64Array(answer.count);
+  const processes = processesOf(answer);
+  const numbers = new Map<string, Map<number, number>>();
+  for (const key of ["thread.id", "fathom.tid"]) columns.each(key, (span, value) => { tids[span] = Number(value); });
+  for (let i = 0; i < answer.count; i++) {
+    const tid = tids[i];
+    if (!(tid > 0)) continue;
+    const resource = answer.resource[i];
+    let known = numbers.get(processes[resource]);
+    if (!known) numbers.set(processes[resource], (known = new Map()));
+    let number = known.get(tid);
+    if (number === undefined) {
+      const { service, attributes } = answer.resources[resource];
+      known.set(tid, (number = threads.push({ tid, host: text(attributes["host.name"]), name: "", service }) - 1));
+    }
     thread[i] = number;
-    const name = text(span.attributes["thread.name"]);
-    if (name && !threads[number].name) threads[number] = { ...threads[number], name };
+  }
+  columns.each("thread.name", (span, value) => {
+    const at = threads[thread[span]];
+    if (at && !at.name) threads[thread[span]] = { ...at, name: text(value) };
   });
   return { thread, threads };
 };
 
 /** Links children to parents; circles and spans without a parent that is there become roots. */
-const link = (spans: readonly ApiSpan[], parent: Int32Array, first: Int32Array, next: Int32Array, orphan: Uint8Array): number[] => {
-  const places = new Map<string, number>();
+const link = (count: number, parent: Int32Array, first: Int32Array, next: Int32Array, orphan: Uint8Array): number[] => {
   const roots: number[] = [];
-  spans.forEach((span, i) => {
-    if (!places.has(span.span_id)) places.set(span.span_id, i);
-  });
-  spans.forEach((span, i) => {
-    const at = span.parent_id === undefined ? undefined : places.get(span.parent_id);
-    parent[i] = at === undefined || at === i ? -1 : at;
-    orphan[i] = span.parent_id !== undefined && at === undefined ? 1 : 0;
-  });
+  for (let i = 0; i < count; i++) {
+    if (parent[i] === PARENT_GONE) orphan[i] = 1;
+    if (parent[i] < 0) parent[i] = -1;
+  }
   // 1: on the way that is walked, 2: leads to a root
-  const seen = new Uint8Array(spans.length);
-  for (let i = 0; i < spans.length; i++) {
-    const way: number[] = [];
+  const seen = new Uint8Array(count);
+  const way: number[] = [];
+  for (let i = 0; i < count; i++) {
+    way.length = 0;
     let at = i;
     while (at >= 0 && !seen[at]) {
       seen[at] = 1;
@@ -205,7 +187,7 @@ const link = (spans: readonly ApiSpan[], parent: Int32Array, first: Int32Array, 
     }
     for (const passed of way) seen[passed] = 2;
   }
-  for (let i = spans.length - 1; i >= 0; i--) {
+  for (let i = count - 1; i >= 0; i--) {
     if (parent[i] < 0) {
       roots.push(i);
     } else {
@@ -218,6 +200,7 @@ const link = (spans: readonly ApiSpan[], parent: Int32Array, first: Int32Array, 
 
 /** Children sorted by begin: kernel spans stand behind the others in answers. */
 const sortChildren = (t: Pick<Trace, "first" | "next" | "begin">, parent: number): void => {
+  if (t.first[parent] < 0 || t.next[t.first[parent]] < 0) return;
   const list: number[] = [];
   let sorted = true;
   for (let c = t.first[parent]; c >= 0; c = t.next[c]) {
@@ -248,47 +231,49 @@ const ownTime = (t: Pick<Trace, "first" | "next" | "begin" | "end" | "kernel">, 
   return Math.max(0, t.end[span] - t.begin[span] - covered);
 };
 
-/** "redis-server/4112" as people write it. */
-const wakerName = (waker: string): string => waker.replace(/\/(\d+)$/, " $1");
-
-const timeOf = (answer: ApiTrace, origin: bigint): Time | undefined => {
+const timeOf = (answer: ApiColumns, origin: bigint): Time | undefined => {
   if (answer.from_unix_ns === undefined || answer.to_unix_ns === undefined) return undefined;
   const since = (ns: string) => Number(BigInt(ns) - origin);
   return { from: since(answer.from_unix_ns), to: since(answer.to_unix_ns), isPartial: answer.partial === true, hosts: answer.hosts ?? [] };
 };
 
-const NO_PATH: Path = { steps: [], knownBy: "spans", isCut: false };
-
-const pathOf = (answer: ApiTrace, origin: bigint): Path => {
-  if (!answer.critical) return NO_PATH;
-  const places = new Map<string, number>();
-  answer.spans.forEach((span, i) => {
-    if (!places.has(span.span_id)) places.set(span.span_id, i);
-  });
-  const steps = answer.critical.steps.map((step): Step => ({
-    span: places.get(step.span_id) ?? 0, from: Number(BigInt(step.begin_unix_ns) - origin), to: Number(BigInt(step.end_unix_ns) - origin),
-    state: step.state as Step["state"], part: step.part === undefined ? -1 : partNumber(step.part), place: step.place ?? "",
-    waker: wakerName(step.waker ?? ""), wait: step.wait_id === undefined ? -1 : (places.get(step.wait_id) ?? -1),
-  }));
-  return { steps, knownBy: answer.critical.known_by, isCut: answer.critical.cut === true };
+const packPath = ({ critical }: ApiColumns): PackedPath => {
+  const from = Float64Array.from(critical?.begin_ns ?? []);
+  const numbers = Object.fromEntries(STEP_NUMBERS.map((key) => [key, Int32Array.from(critical?.[key] ?? [])])) as PackedPath["numbers"];
+  return { from, to: from.map((at, i) => at + (critical?.duration_ns[i] ?? 0)), numbers, knownBy: critical?.known_by ?? "spans", isCut: critical?.cut === true };
 };
 
-const notesOf = (spans: readonly ApiSpan[], t: Trace): string[] => {
+const STATES = ["running", "runnable", "waiting", "split", "unknown"] as const; // as the server numbers them
+
+/** A trace whose critical path has its steps. */
+export const unpack = (packed: Packed): Trace => {
+  const { packedPath: { from, to, numbers, knownBy, isCut }, ...t } = packed;
+  const { texts } = t;
+  const steps = Array.from(numbers.span, (span, i): Step => ({
+    span, from: from[i], to: to[i], state: STATES[numbers.state[i]] ?? "unknown", part: numbers.part[i] ? partNumber(texts[numbers.part[i]]) : -1,
+    place: texts[numbers.place[i]], waker: numbers.waker[i] ? wakerName(texts[numbers.waker[i]]) : "", wait: numbers.wait[i],
+  }));
+  return { ...t, path: { steps, knownBy, isCut } };
+};
+
+type Columned = Omit<Packed, "notes" | "packedPath">;
+
+const notesOf = (answer: ApiColumns, columns: Columns, t: Columned): string[] => {
   const notes: string[] = [];
-  let application = 0, orphans = 0, unsure = 0, unmeasured = 0, dropped = 0, contexts = 0, unknownNs = 0, totalNs = 0;
+  let application = 0, orphans = 0, unsure = 0, unmeasured = 0, contexts = 0, unknownNs = 0, totalNs = 0;
   for (let i = 0; i < t.count; i++) {
     if (t.kernel[i]) continue;
     application++;
     orphans += t.orphan[i];
     unsure += t.unsure[i];
     unmeasured += t.measured[i] ? 0 : 1;
-    dropped += Number(spans[i].dropped ?? 0);
-    contexts += spans[i].attributes["fathom.kind"] === "context" ? 1 : 0;
     if (t.measured[i]) {
       unknownNs += t.split[i * W + partNumber("unknown")];
       totalNs += t.end[i] - t.begin[i];
     }
   }
+  const dropped = answer.more.reduce((sum, more) => sum + (t.kernel[more.span] ? 0 : Number(more.dropped ?? 0)), 0);
+  columns.each("fathom.kind", (_, kind) => { contexts += kind === "context" ? 1 : 0; });
   const of = (n: number) => `${n} of ${application} spans`;
   if (orphans) notes.push(`${of(orphans)} name a parent that is not here: it was not sent, or is still running`);
   if (unsure) notes.push(`of ${of(unsure)} it is not sure which request made them: their bars are dashed, and the details say why`);
@@ -300,54 +285,96 @@ const notesOf = (spans: readonly ApiSpan[], t: Trace): string[] => {
   return notes;
 };
 
-/** Makes the columns of an answer of the API. */
-export const makeTrace = (answer: ApiTrace): Trace => {
-  const { spans } = answer;
-  const n = spans.length;
-  const texts = new Texts();
-  const begins = spans.map((span) => BigInt(span.begin_unix_ns));
-  const earliest = begins.reduce((least, at) => (at < least ? at : least), begins[0] ?? BigInt(answer.from_unix_ns ?? 0));
-  const asked = BigInt(answer.from_unix_ns ?? earliest);
-  const origin = asked < earliest ? asked : earliest;
-  const t = {
-    parent: new Int32Array(n).fill(-1), first: new Int32Array(n).fill(-1), next: new Int32Array(n).fill(-1),
-    begin: new Float64Array(n), end: new Float64Array(n),
-    name: new Uint32Array(n), service: new Uint32Array(n), place: new Uint32Array(n), waker: new Uint32Array(n),
-    kind: new Uint8Array(n), kernel: new Uint8Array(n), error: new Uint8Array(n), orphan: new Uint8Array(n), unsure: new Uint8Array(n),
-    measured: new Uint8Array(n), split: new Float64Array(n * W), ownNs: new Float64Array(n),
-  };
-  const events: number[] = [];
-  let durationNs = answer.to_unix_ns === undefined ? 0 : Number(BigInt(answer.to_unix_ns) - origin);
-  spans.forEach((span, i) => {
-    t.begin[i] = Number(begins[i] - origin);
-    t.end[i] = Math.max(t.begin[i], Number(BigInt(span.end_unix_ns) - origin));
-    durationNs = Math.max(durationNs, t.end[i]);
-    t.name[i] = texts.number(span.name);
-    t.service[i] = texts.number(span.service);
-    t.kind[i] = Math.max(0, KINDS.indexOf(span.kind as never));
-    t.kernel[i] = kernelKind(span);
-    t.error[i] = span.status === "error" ? 1 : 0;
-    t.unsure[i] = Number(span.attributes["edge.probability"] ?? 1) < SURE ? 1 : 0;
-    if (t.kernel[i]) t.place[i] = texts.number(placeOf(span));
-    if (t.kernel[i]) t.waker[i] = texts.number(wakerOf(span));
-    PARTS.forEach((part, p) => {
-      const ns = span.attributes[`fathom.time.${part.key}_ns`];
-      if (ns === undefined) return;
-      t.split[i * W + p] = Number(ns);
-      t.measured[i] = 1;
-    });
-    for (const event of span.events) events.push(i, Number(BigInt(event.time_ns) - origin));
+/** Texts with those that are added: they stand behind the answer's. */
+class Texts {
+  readonly list: string[];
+  private readonly numbers = new Map<string, number>();
+
+  constructor(texts: readonly string[]) {
+    this.list = texts.length ? [...texts] : [""];
+  }
+
+  number(text: string): number {
+    if (!text) return 0;
+    let number = this.numbers.get(text);
+    if (number === undefined) this.numbers.set(text, (number = this.list.push(text) - 1));
+    return number;
+  }
+}
+
+/** What spans of the kernel have: their kind, "fsync on /var/lib/x/wal", "futex" or the name, and "redis-server 4112" or "timer". */
+const kernelOf = (answer: ApiColumns, columns: Columns, texts: Texts) => {
+  const n = answer.count;
+  const kernel = new Uint8Array(n), place = new Uint32Array(n), waker = new Uint32Array(n);
+  let any = false;
+  columns.each("fathom.kind", (span, kind) => {
+    if (typeof kind !== "string" || kind === "context") return;
+    kernel[span] = Math.max(1, KERNEL_KINDS.indexOf(kind as never));
+    any = true;
   });
-  const roots = link(spans, t.parent, t.first, t.next, t.orphan);
-  roots.sort((a, b) => t.begin[a] - t.begin[b]);
+  if (!any) return { kernel, place, waker };
+  const calls = new Map<number, string>(), files = new Map<number, string>();
+  for (const key of ["cause.reason", "syscall"]) columns.each(key, (span, value) => { if (text(value)) calls.set(span, text(value)); });
+  columns.each("fd.name", (span, value) => { files.set(span, text(value)); });
+  for (let i = 0; i < n; i++) {
+    if (!kernel[i]) continue;
+    const call = calls.get(i) ?? answer.texts[answer.name[i]], file = files.get(i);
+    place[i] = texts.number(file ? `${call} on ${file}` : call);
+  }
+  columns.each("waker", (span, value) => { if (kernel[span]) waker[span] = texts.number(wakerName(text(value))); });
+  return { kernel, place, waker };
+};
+
+/** The splits of spans, and which have one. */
+const splitsOf = (answer: ApiColumns, columns: Columns) => {
+  const split = new Float64Array(answer.count * W), measured = new Uint8Array(answer.count);
+  PARTS.forEach((part, p) => columns.each(`fathom.time.${part.key}_ns`, (span, ns) => {
+    split[span * W + p] = Number(ns);
+    measured[span] = 1;
+  }));
+  const sums = new Float64Array(W);
+  for (let i = 0; i < answer.count; i++) if (measured[i]) for (let p = 0; p < W; p++) sums[p] += split[i * W + p];
+  return { split, measured, sums };
+};
+
+const totalsOf = (t: Pick<Trace, "kernel" | "error" | "service">): Totals => ({
+  kernel: t.kernel.reduce((sum, kind) => sum + (kind ? 1 : 0), 0),
+  errors: t.error.reduce((sum, error) => sum + error, 0),
+  services: new Set(t.service).size,
+});
+
+const eventsOf = (answer: ApiColumns, origin: bigint): Float64Array =>
+  Float64Array.from(answer.more.flatMap((more) => more.events.flatMap((event) => [more.span, Number(BigInt(event.time_ns) - origin)])));
+
+/** Makes the columns of the page out of those of an answer. */
+export const makeTrace = (answer: ApiColumns, columns = new Columns(answer)): Packed => {
+  const n = answer.count;
+  const texts = new Texts(answer.texts);
+  const earliest = BigInt(answer.begin_unix_ns);
+  const asked = BigInt(answer.from_unix_ns ?? earliest);
+  const origin = n && earliest < asked ? earliest : asked;
+  const later = Number(earliest - origin);
+  const begin = Float64Array.from(answer.begin_ns, (at) => at + later);
+  const end = begin.map((at, i) => at + answer.duration_ns[i]);
+  const unsure = new Uint8Array(n);
+  columns.each("edge.probability", (span, value) => { unsure[span] = Number(value) < SURE ? 1 : 0; });
+  const services = answer.resources.map(({ service }) => texts.number(service));
+  const t = {
+    begin, end, unsure, ...splitsOf(answer, columns), ...kernelOf(answer, columns, texts),
+    parent: Int32Array.from(answer.parent), first: new Int32Array(n).fill(-1), next: new Int32Array(n).fill(-1), orphan: new Uint8Array(n),
+    name: Uint32Array.from(answer.name), service: Uint32Array.from(answer.resource, (resource) => services[resource]),
+    kind: Uint8Array.from(answer.kind), error: Uint8Array.from(answer.status, (status) => (status === STATUS_ERROR ? 1 : 0)), ownNs: new Float64Array(n),
+  };
+  const roots = link(n, t.parent, t.first, t.next, t.orphan).sort((a, b) => begin[a] - begin[b]);
   for (let i = 0; i < n; i++) sortChildren(t, i);
   for (let i = 0; i < n; i++) t.ownNs[i] = ownTime(t, i);
-  const trace: Trace = {
-    ...t, ...threadsOf(answer), id: answer.trace_id ?? "", beginUnixNs: String(origin), durationNs, count: n, texts: texts.list,
-    ids: spans.map((span) => span.span_id), roots: Int32Array.from(roots), events: Float64Array.from(events),
-    path: pathOf(answer, origin), notes: [], time: timeOf(answer, origin), hasAllKernel: answer.kernel === "all",
+  const until = answer.to_unix_ns === undefined ? 0 : Number(BigInt(answer.to_unix_ns) - origin);
+  const trace: Columned = {
+    ...t, ...threadsOf(answer, columns), totals: totalsOf(t), id: answer.trace_id ?? "", beginUnixNs: String(origin), durationNs: end.reduce((most, at) => Math.max(most, at), until),
+    count: n, texts: texts.list, ids: answer.ids, traces: answer.trace && Uint32Array.from(answer.trace), roots: Int32Array.from(roots),
+    events: eventsOf(answer, origin), time: timeOf(answer, origin), hasAllKernel: answer.kernel === "all",
   };
-  return { ...trace, notes: notesOf(spans, trace) };
+  return { ...trace, packedPath: packPath(answer), notes: notesOf(answer, columns, trace) };
 };
 
 export const nameOf = (t: Trace, span: number): string => t.texts[t.kernel[span] ? t.place[span] : t.name[span]];

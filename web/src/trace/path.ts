@@ -66,7 +66,7 @@ export const stepsText = (t: Trace, steps: readonly Step[]): string => {
 };
 
 interface Share {
-  readonly span: number; // that has the most of it
+  span: number; // that has the most of it
   readonly part: number; // -1: not known
   ns: number;
   most: number;
@@ -86,14 +86,18 @@ const greatest = (map: ReadonlyMap<string, number>): [string, number] => {
 
 /** What spans of an operation did in a part, over the path: the most first. */
 const sharesOf = (t: Trace): Share[] => {
-  const shares = new Map<string, Share>();
+  const shares = new Map<number, Share>();
   const take = (step: Step, part: number, ns: number) => {
     if (ns <= 0) return;
-    const key = `${t.service[step.span]} ${t.name[step.span]} ${part}`;
+    const key = (t.service[step.span] * t.texts.length + t.name[step.span]) * (PARTS.length + 1) + part + 1;
     const known = shares.get(key);
     const share = known ?? { span: step.span, part, ns: 0, most: 0, places: new Map(), wakers: new Map() };
-    if (ns > share.most) shares.set(key, { ...share, span: step.span, ns: share.ns + ns, most: ns });
-    else share.ns += ns;
+    share.ns += ns;
+    if (ns > share.most) {
+      share.span = step.span;
+      share.most = ns;
+    }
+    if (!known) shares.set(key, share);
     if (step.state !== "waiting") return;
     add(share.places, step.place, ns);
     add(share.wakers, step.waker, ns);

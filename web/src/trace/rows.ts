@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rows of a trace are shown: open or closed spans, like siblings as one row, what find hides.
-import { nameOf, type Trace } from "./model";
+import { idOf, KERNEL_KINDS, nameOf, type Trace } from "./model";
 
 export interface Fold {
   readonly key: string;
@@ -25,7 +25,7 @@ export interface Shape {
   readonly leastNs: number; // shorter spans are hidden; 0: none
 }
 
-const foldKey = (t: Trace, span: number): string => JSON.stringify([t.ids[t.parent[span]] ?? "", t.service[span], nameOf(t, span)]);
+const foldKey = (t: Trace, span: number): string => JSON.stringify([idOf(t, t.parent[span]), t.service[span], nameOf(t, span)]);
 
 const FOLD_LEAST = 5; // like siblings that become one row
 
@@ -42,11 +42,13 @@ const childrenOf = (t: Trace, span: number, kernel: boolean): number[] => {
   return list;
 };
 
-/** Like siblings become one group, where there are many; in the order of their first one. */
+/** Like siblings, which are in the order of their begin, become one group where there are many. */
 const groupsOf = (t: Trace, spans: readonly number[]): number[][] => {
-  const groups = new Map<string, number[]>();
+  if (spans.length < FOLD_LEAST) return spans.map((span) => [span]);
+  const groups = new Map<number, number[]>();
   for (const span of spans) {
-    const key = `${t.service[span]} ${t.kernel[span] ? t.place[span] : t.name[span]} ${t.kernel[span]}`;
+    const name = t.kernel[span] ? t.place[span] : t.name[span];
+    const key = (t.service[span] * t.texts.length + name) * KERNEL_KINDS.length + t.kernel[span];
     const group = groups.get(key);
     if (group) group.push(span);
     else groups.set(key, [span]);

@@ -2,7 +2,7 @@
 // Spans that are open, those of a trace or of a time: their worker, and what was asked of it.
 import { signal } from "@preact/signals";
 import { headers, needsToken, reason, type Refusal } from "../lib/api";
-import type { Trace } from "./model";
+import { type Trace, unpack } from "./model";
 import type { Detail, Question, Reply } from "./worker";
 
 declare const WORKER: string; // the address of the worker's script
@@ -26,7 +26,7 @@ export class Session {
 
   private take(reply: Reply): void {
     if (reply.reply === "trace") {
-      this.trace.value = reply.trace;
+      this.trace.value = unpack(reply.trace);
     } else if (reply.reply === "failed") {
       if (reply.status === 401) needsToken.value = true;
       this.error.value = reason(reply.status, reply.body);

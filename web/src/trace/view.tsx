@@ -6,9 +6,9 @@ import { count, duration, many, moment, short, unbroken } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { Empty, Failed, Loading } from "../lib/states";
 import { Legend } from "../parts/bar";
-import { PART_COUNT, splitTotal } from "../parts/list";
+import { splitTotal } from "../parts/list";
 import { Details } from "./details";
-import { nameOf, serviceOf, type Trace } from "./model";
+import { idOf, nameOf, serviceOf, spanOfId, type Trace } from "./model";
 import { pathKnownBy, pathSentence } from "./path";
 import { PathSteps } from "./path_steps";
 import { makeRows, reveal, type Row, type Shape } from "./rows";
@@ -38,20 +38,14 @@ const Head = ({ trace }: { readonly trace: Trace }) => {
   const root = rootOf(trace);
   const isGone = place.value.query.get("kernel") === "all" && !trace.hasAllKernel;
   const notes = isGone ? [...trace.notes, "the recording of that time is there no longer: only the kernel spans that were stored are shown"] : trace.notes;
-  let errors = 0, kernel = 0;
-  const services = new Set<number>();
+  const { errors, kernel, services } = trace.totals;
   const said = useMemo(() => pathSentence(trace), [trace]);
-  for (let i = 0; i < trace.count; i++) {
-    errors += trace.error[i];
-    kernel += trace.kernel[i] ? 1 : 0;
-    services.add(trace.service[i]);
-  }
   return (
     <div class="trace-head">
       <h1><bdi>{short(nameOf(trace, root) || "(no name)", 200)}</bdi> <span class="service"><bdi>{short(serviceOf(trace, root), 80)}</bdi></span></h1>
       <p>
         <strong class="big">{duration(trace.durationNs)}</strong> {moment(Number(trace.beginUnixNs) / 1e6)}
-        {" · "}{many(trace.count - kernel, "span")} of {many(services.size, "service")}
+        {" · "}{many(trace.count - kernel, "span")} of {many(services, "service")}
         {kernel > 0 && <>, {many(kernel, "kernel span")}</>}
         {errors > 0 && <>{" · "}<span class="bad">{many(errors, "error")}</span></>}
         {" · "}<code>{trace.id}</code>
@@ -79,7 +73,7 @@ const useFound = (session: Session, words: string): Uint8Array | undefined => {
 
 const Opened = ({ session, trace }: { readonly session: Session; readonly trace: Trace }) => {
   const { query } = place.value;
-  const wanted = trace.ids.indexOf(query.get("span") ?? "");
+  const wanted = spanOfId(trace, query.get("span") ?? "");
   const words = query.get("find") ?? "";
   const hides = query.get("hide") === "1";
   const matters = query.get("matters") === "1";
@@ -105,17 +99,17 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
   };
   const selectSpan = (span: number) => {
     if (!rows.some((row) => row.span === span && !row.fold)) setShape(reveal(trace, shape, span));
-    setQuery({ span: trace.ids[span] });
+    setQuery({ span: idOf(trace, span) });
   };
   const toggle = (row: Row) => {
     if (row.fold) setShape({ ...shape, unfolded: toggled(shape.unfolded, row.fold.key) });
     else setShape({ ...shape, closed: toggled(shape.closed, row.span) });
   };
-  const select = (row: Row) => (row.fold && !row.isOpen ? toggle(row) : setQuery({ span: trace.ids[row.span] }));
+  const select = (row: Row) => (row.fold && !row.isOpen ? toggle(row) : setQuery({ span: idOf(trace, row.span) }));
   const step = (by: number) => {
     for (let next = at + by; next >= 0 && next < rows.length; next += by) {
       if (rows[next].fold) continue;
-      setQuery({ span: trace.ids[rows[next].span] });
+      setQuery({ span: idOf(trace, rows[next].span) });
       return;
     }
   };
@@ -149,13 +143,6 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
     { keys: ["N"], shown: "N", what: "the one before", run: () => nextFound(-1) },
   ]);
   const hits = found ? found.reduce((sum, hit) => sum + hit, 0) : 0;
-  const shownSplits = useMemo(() => {
-    const sums = new Float64Array(PART_COUNT);
-    trace.split.forEach((ns, i) => {
-      sums[i % PART_COUNT] += ns;
-    });
-    return [sums];
-  }, [trace]);
   return (
     <section class="trace">
       <Head trace={trace} />
@@ -183,8 +170,8 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
         <Details session={session} trace={trace} span={selected} select={selectSpan}
           showKernel={(span) => setShape({ ...shape, kernel: toggled(shape.kernel, span), closed: new Set([...shape.closed].filter((other) => other !== span)) })} />
       </div>
-      <Legend splits={shownSplits} />
-      {splitTotal(shownSplits[0]) > 0 && <p class="faint">A hatched bar has the shares of its parts, but not their order in time.</p>}
+      <Legend splits={[trace.sums]} />
+      {splitTotal(trace.sums) > 0 && <p class="faint">A hatched bar has the shares of its parts, but not their order in time.</p>}
       <p class="unseen" role="status">{count(rows.length)} rows</p>
     </section>
   );
@@ -194,7 +181,7 @@ export const TraceView = ({ id }: { readonly id: string }) => {
   const all = place.value.query.get("kernel") === "all";
   const [opened, setOpened] = useState<{ readonly all: boolean; readonly session: Session } | undefined>();
   useEffect(() => {
-    const session = new Session(`/api/v1/traces/${encodeURIComponent(id)}${all ? "?kernel=all" : ""}`);
+    const session = new Session(`/api/v1/traces/${encodeURIComponent(id)}/columns${all ? "?kernel=all" : ""}`);
     setOpened({ all, session });
     return () => session.close();
   }, [id, all]);

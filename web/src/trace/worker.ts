@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and parses a trace beside the page, which gets columns; keeps what the details show.
 import { parseExact } from "../lib/json";
-import { type ApiSpan, type ApiTrace, makeTrace, type Trace } from "./model";
+import { type ApiColumns, type ApiMore, Columns } from "./columns";
+import { makeTrace, type Packed } from "./model";
 
 export type Question =
   | { readonly ask: "trace"; readonly path: string; readonly headers: Record<string, string> }
@@ -9,21 +10,21 @@ export type Question =
   | { readonly ask: "find"; readonly number: number; readonly words: string };
 
 export interface Detail {
-  readonly span: ApiSpan;
+  readonly attributes: Record<string, unknown>;
+  readonly more: ApiMore | undefined;
   readonly resource: Record<string, unknown>;
   readonly scope: string;
 }
 
 export type Reply =
-  | { readonly reply: "trace"; readonly trace: Trace }
+  | { readonly reply: "trace"; readonly trace: Packed }
   | { readonly reply: "failed"; readonly status: number; readonly body: string }
   | { readonly reply: "detail"; readonly number: number; readonly detail: Detail }
   | { readonly reply: "found"; readonly number: number; readonly found: Uint8Array };
 
 const post = (reply: Reply, buffers: Transferable[] = []) => (self as unknown as Worker).postMessage(reply, buffers);
 
-let answer: ApiTrace | undefined;
-let haystack: string[] | undefined; // of each span, made by the first find
+let opened: { readonly answer: ApiColumns; readonly columns: Columns } | undefined;
 
 const TRIES = 3;
 const PAUSE_MS = 2000;
@@ -44,25 +45,23 @@ const load = async (path: string, headers: Record<string, string>) => {
     post({ reply: "failed", status: response.status, body });
     return;
   }
-  answer = parseExact(body) as ApiTrace;
-  const trace = makeTrace(answer);
-  post({ reply: "trace", trace }, [trace.begin.buffer, trace.end.buffer, trace.split.buffer, trace.ownNs.buffer]);
-};
-
-const find = (words: string): Uint8Array => {
-  const spans = answer?.spans ?? [];
-  haystack ??= spans.map((span) => `${span.name}\n${span.service}\n${span.span_id}\n${JSON.stringify(span.attributes)}`.toLowerCase());
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  return Uint8Array.from(haystack, (text) => (wanted.every((word) => text.includes(word)) ? 1 : 0));
+  const answer = parseExact(body) as ApiColumns;
+  const columns = new Columns(answer);
+  opened = { answer, columns };
+  const trace = makeTrace(answer, columns);
+  const { from, to, numbers } = trace.packedPath;
+  const columnsOfTrace = [...Object.values(trace), from, to, ...Object.values(numbers)].filter((value) => ArrayBuffer.isView(value));
+  post({ reply: "trace", trace }, columnsOfTrace.map(({ buffer }) => buffer as ArrayBuffer)); // moved, not copied
 };
 
 const detail = (span: number): Detail | undefined => {
-  const found = answer?.spans[span];
-  if (!answer || !found) return undefined;
-  const scope = answer.scopes[found.scope];
+  if (!opened || !(span < opened.answer.count)) return undefined;
+  const { answer, columns } = opened;
+  const scope = answer.scopes[answer.scope[span]];
   return {
-    span: found,
-    resource: answer.resources[found.resource]?.attributes ?? {},
+    attributes: columns.of(span),
+    more: columns.more(span),
+    resource: answer.resources[answer.resource[span]]?.attributes ?? {},
     scope: scope ? `${scope.name} ${scope.version}`.trim() : "",
   };
 };
@@ -74,7 +73,7 @@ addEventListener("message", ({ data }: MessageEvent<Question>) => {
     const found = detail(data.span);
     if (found) post({ reply: "detail", number: data.number, detail: found });
   } else {
-    const found = find(data.words);
+    const found = opened?.columns.find(data.words) ?? new Uint8Array();
     post({ reply: "found", number: data.number, found }, [found.buffer]);
   }
 });
