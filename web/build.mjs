@@ -18,11 +18,14 @@ if (!out) {
 const esbuild = createRequire(path.resolve(packages, "x.js"))("esbuild");
 const source = path.join(path.dirname(fileURLToPath(import.meta.url)), "src");
 
-const bundle = async (entry, define = {}) => {
-  const { outputFiles } = await esbuild.build({
+/** Bundles; what is imported where it is needed becomes a file of its own. */
+const bundle = async (entry, more = {}) => {
+  const { outputFiles, metafile } = await esbuild.build({
     entryPoints: [path.join(source, entry)],
     bundle: true,
     write: false,
+    metafile: true,
+    outdir: path.join(source, "out"),
     minify: true,
     format: "esm",
     target: ["es2022"],
@@ -30,9 +33,11 @@ const bundle = async (entry, define = {}) => {
     jsxImportSource: "preact",
     nodePaths: [path.resolve(packages)],
     legalComments: "none",
-    define,
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    ...more,
   });
-  return outputFiles[0].contents;
+  return { files: outputFiles.map(({ path: file, contents }) => ({ name: path.basename(file), contents })), metafile };
 };
 
 const made = new Set();
@@ -54,10 +59,22 @@ const asset = (name, content) => {
 };
 
 mkdirSync(path.join(out, "assets"), { recursive: true });
-const worker = asset("worker.js", await bundle("trace/worker.ts"));
-const script = asset("main.js", await bundle("main.tsx", { WORKER: JSON.stringify(`/assets/${worker}`) }));
-const style = asset("main.css", await bundle("main.css"));
+/** Bundles one file, and gives its name. */
+const one = async (entry, more) => {
+  const { files: [{ name, contents }] } = await bundle(entry, more);
+  put(`assets/${name}`, contents);
+  return name;
+};
+
+const worker = { WORKER: JSON.stringify(`/assets/${await one("trace/worker.ts")}`) };
+const page = await bundle("main.tsx", { splitting: true, define: worker });
+for (const { name, contents } of page.files) put(`assets/${name}`, contents);
+const named = Object.entries(page.metafile.outputs).map(([file, output]) => ({ name: path.basename(file), ...output }));
+const main = named.find(({ entryPoint }) => entryPoint?.endsWith("main.tsx"));
+// what it imports is fetched with it, not after it
+const imported = main.imports.filter(({ kind }) => kind === "import-statement").map((file) => `<link rel="modulepreload" href="/assets/${path.basename(file.path)}">`);
 const icon = asset("icon.svg", readFileSync(path.join(source, "icon.svg")));
-const index = readFileSync(path.join(source, "index.html"), "utf8");
-put("index.html", index.replace("SCRIPT", script).replace("STYLE", style).replace("ICON", icon));
+const words = { EARLY: await one("early.ts", { define: worker }), STYLE: await one("main.css"), SCRIPT: main.name, ICON: icon };
+const index = readFileSync(path.join(source, "index.html"), "utf8").replace(/\b(EARLY|STYLE|SCRIPT|ICON)\b/g, (word) => words[word]);
+put("index.html", index.replace("</head>", `${imported.join("\n")}\n</head>`));
 for (const name of readdirSync(path.join(out, "assets"))) if (!made.has(name)) rmSync(path.join(out, "assets", name));

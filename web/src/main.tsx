@@ -3,20 +3,23 @@
 import type { JSX } from "preact";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
-import { Compare } from "./compare/view";
-import { Coverage } from "./coverage/view";
-import { Lanes } from "./lanes/view";
 import { followLinks, place } from "./lib/address";
 import { Empty } from "./lib/states";
-import { Live } from "./live/view";
-import { ServiceMap } from "./map/view";
-import { Monitors } from "./monitors/view";
-import { Operation } from "./operation/view";
+import { lazy } from "./lib/lazy";
 import { Overview } from "./overview/view";
-import { Search } from "./search/view";
 import { Shell } from "./shell";
-import { TraceView } from "./trace/view";
-import { Where } from "./where/view";
+
+// the overview is what most people open first; each other view comes when it is opened
+const Compare = lazy(() => import("./compare/view").then((view) => view.Compare));
+const Coverage = lazy(() => import("./coverage/view").then((view) => view.Coverage));
+const Lanes = lazy(() => import("./lanes/view").then((view) => view.Lanes));
+const Live = lazy(() => import("./live/view").then((view) => view.Live));
+const ServiceMap = lazy(() => import("./map/view").then((view) => view.ServiceMap));
+const Monitors = lazy(() => import("./monitors/view").then((view) => view.Monitors));
+const Operation = lazy(() => import("./operation/view").then((view) => view.Operation));
+const Search = lazy(() => import("./search/view").then((view) => view.Search));
+const TraceView = lazy(() => import("./trace/view").then((view) => view.TraceView));
+const Where = lazy(() => import("./where/view").then((view) => view.Where));
 
 interface View {
   readonly title: string;

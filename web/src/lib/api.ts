@@ -2,9 +2,11 @@
 // Asks the server, and keeps what it said while the next answer is awaited.
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { takeAnswer } from "./early";
 import { parseExact } from "./json";
+import { headersOf, TOKEN } from "./paths";
 
-const TOKEN = "fathom.token";
+export { query } from "./paths";
 
 export const needsToken = signal(false);
 
@@ -15,7 +17,7 @@ export const setToken = (value: string): void => {
   needsToken.value = false;
 };
 
-export const headers = (): Record<string, string> => (token() ? { Authorization: `Bearer ${token()}` } : {});
+export const headers = (): Record<string, string> => headersOf(token());
 
 /** Why the server gave no answer. */
 export class Refusal extends Error {
@@ -37,7 +39,7 @@ export const reason = (status: number, body: string): Refusal => {
 export const ask = async <T>(path: string, abort?: AbortSignal): Promise<T> => {
   let response: Response;
   try {
-    response = await fetch(path, { headers: headers(), signal: abort ?? null });
+    response = await (takeAnswer(path) ?? fetch(path, { headers: headers(), signal: abort ?? null }));
   } catch (error) {
     if (abort?.aborted) throw error;
     throw new Refusal(0, "the server does not answer");
@@ -46,13 +48,6 @@ export const ask = async <T>(path: string, abort?: AbortSignal): Promise<T> => {
   if (response.status === 401) needsToken.value = true;
   if (!response.ok) throw reason(response.status, body);
   return parseExact(body) as T;
-};
-
-/** `/api/v1/NAME` with parameters; those that are undefined are left out. */
-export const query = (name: string, values: Record<string, string | number | undefined>): string => {
-  const parameters = new URLSearchParams();
-  for (const [key, value] of Object.entries(values)) if (value !== undefined && value !== "") parameters.append(key, String(value));
-  return `/api/v1/${name}?${parameters}`;
 };
 
 export interface Answer<T> {

@@ -2,6 +2,7 @@
 // The range of time that a view looks at: the last minutes, or from one time to another.
 import { place, setQuery } from "./address";
 import { clock, moment } from "./format";
+import { LAST } from "./paths";
 
 export interface Range {
   readonly from: string; // of the API: nanoseconds since 1970, or a time before now
@@ -10,11 +11,6 @@ export interface Range {
   readonly lengthMs: number;
   readonly isLive: boolean;
 }
-
-const LAST: readonly [string, string, number][] = [
-  ["5m", "last 5 minutes", 300e3], ["15m", "last 15 minutes", 900e3], ["1h", "last hour", 3600e3],
-  ["6h", "last 6 hours", 21600e3], ["24h", "last day", 86400e3], ["7d", "last week", 604800e3],
-];
 
 /** As the address has it: `last=15m`, or `from=…&to=…` in nanoseconds. */
 export const rangeOf = (query: URLSearchParams, usual: string): Range => {

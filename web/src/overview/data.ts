@@ -3,6 +3,7 @@
 import { ask, query } from "../lib/api";
 import { duration } from "../lib/format";
 import { unixMs } from "../lib/json";
+import { overviewPaths } from "../lib/paths";
 import { selectionText, toNs } from "../operation/data";
 import { readSplit } from "../parts/list";
 
@@ -159,31 +160,24 @@ export const firstText = ({ fromMs, toMs }: { readonly fromMs: number; readonly 
 
 const spanOf = (answer: SumsAnswer): Span => ({ from: answer.from_unix_ns, to: answer.to_unix_ns });
 
-const WEEK_MS = 7 * 86400e3;
-const seconds = (ms: number): string => `${Math.round(ms / 1000)}s`;
-
 /**
  * What "now" is compared to: the same time a week ago, else the hour before (or the time before that
  * is as long). Where nothing is that old, all that came is compared to the first of it.
  */
 export const loadOverview = async (lengthMs: number, abort: AbortSignal): Promise<OverviewData> => {
-  const from = seconds(lengthMs);
-  const series = ask<SeriesAnswer>(query("series", { from, step: seconds(Math.max(10e3, lengthMs / 60)) }), abort);
-  const now = await sums(from, undefined, abort);
-  const weekAgo = await sums(seconds(WEEK_MS + lengthMs), seconds(WEEK_MS), abort);
-  const made = async (current: SumsAnswer, before: SumsAnswer, compared: string): Promise<OverviewData> => {
-    const line = await series;
-    return { rows: rowsOf(current.operations, before.operations, line.operations), series: line, compared, now: spanOf(current), before: spanOf(before) };
-  };
+  const paths = overviewPaths(lengthMs);
+  const [series, now, weekAgo, earlier] = await Promise.all([
+    ask<SeriesAnswer>(paths.series, abort), ...[paths.now, paths.weekAgo, paths.earlier].map((path) => ask<SumsAnswer>(path, abort)),
+  ] as const);
+  const made = (current: SumsAnswer, before: SumsAnswer, compared: string): OverviewData =>
+    ({ rows: rowsOf(current.operations, before.operations, series.operations), series, compared, now: spanOf(current), before: spanOf(before) });
   if (weekAgo.operations.length) return made(now, weekAgo, "the same time a week ago");
-  const longer = Math.max(3600e3, lengthMs);
-  const earlier = await sums(seconds(lengthMs + longer), from, abort);
-  if (earlier.operations.length) return made(now, earlier, longer > 3600e3 ? "the time before" : "the hour before");
-  const first = firstPart(await series);
+  if (earlier.operations.length) return made(now, earlier, paths.earlierText);
+  const first = firstPart(series);
   if (!first) return made(now, { ...now, operations: [] }, "");
   const [old, rest] = await Promise.all([sums(toNs(first.fromMs), toNs(first.toMs), abort), sums(toNs(first.toMs), undefined, abort)]);
   const known = new Set(rest.operations.map(keyOf));
-  const gone = rowsOf(old.operations.filter((o) => !known.has(keyOf(o))), [], (await series).operations).map((row) => ({ ...row, isGone: true }));
-  const all = await made(rest, old, firstText(first));
+  const gone = rowsOf(old.operations.filter((o) => !known.has(keyOf(o))), [], series.operations).map((row) => ({ ...row, isGone: true }));
+  const all = made(rest, old, firstText(first));
   return { ...all, rows: [...all.rows, ...gone] };
 };

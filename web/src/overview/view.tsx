@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row for each operation, the worst change first.
 import { useSignal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
 import { addressOf, go, place, setQuery } from "../lib/address";
 import { useAnswer } from "../lib/api";
 import { count, duration, many, percent, rate, short } from "../lib/format";
@@ -14,6 +15,7 @@ import { Sparkline } from "../parts/sparkline";
 import { isWorse, loadOverview, type OverviewData, type Row, worseText } from "./data";
 
 const ROWS_SHOWN = 200;
+const ROWS_FIRST = 30; // more than a screen has
 
 // a range that has what an operation is compared to, too
 const LONGER: Record<string, string> = { "5m": "1h", "15m": "1h", "1h": "6h", "6h": "24h", "24h": "7d" };
@@ -81,10 +83,20 @@ const headline = (rows: readonly Row[], compared: string): string => {
   return `${many(worse.length, "operation is", "operations are")} worse than ${compared === "the same time a week ago" ? "at " : "in "}${compared}`;
 };
 
+/** How many rows there are: as many as are seen at first, and all of them once these are drawn. */
+const useRowsShown = (): number => {
+  const [shown, setShown] = useState(ROWS_FIRST);
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => setTimeout(() => setShown(ROWS_SHOWN)));
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  return shown;
+};
+
 const Table = ({ data, filter }: { readonly data: OverviewData; readonly filter: string }) => {
   const selected = useSignal(-1);
   const found = data.rows.filter((row) => matches(row, filter));
-  const rows = found.slice(0, ROWS_SHOWN);
+  const rows = found.slice(0, useRowsShown());
   const move = (by: number) => {
     selected.value = Math.min(rows.length - 1, Math.max(0, selected.value + by));
     document.querySelectorAll<HTMLElement>("tbody tr .name a")[selected.value]?.focus();
@@ -114,7 +126,7 @@ const Table = ({ data, filter }: { readonly data: OverviewData; readonly filter:
         </tbody>
       </table>
       {!rows.length && <p class="state">No operation has “{filter}” in its name or service.</p>}
-      {found.length > rows.length && <p class="faint">{count(found.length - rows.length)} more are not shown: narrow them by name.</p>}
+      {found.length > ROWS_SHOWN && <p class="faint">{count(found.length - ROWS_SHOWN)} more are not shown: narrow them by name.</p>}
       <Legend splits={rows.map((row) => row.split)} />
     </>
   );

@@ -2,6 +2,7 @@
 // Spans that are open, those of a trace or of a time: their worker, and what was asked of it.
 import { signal } from "@preact/signals";
 import { headers, needsToken, reason, type Refusal } from "../lib/api";
+import { takeOpened } from "../lib/early";
 import { type Trace, unpack } from "./model";
 import type { Detail, Question, Reply } from "./worker";
 
@@ -10,14 +11,17 @@ declare const WORKER: string; // the address of the worker's script
 export class Session {
   readonly trace = signal<Trace | undefined>(undefined);
   readonly error = signal<Refusal | undefined>(undefined);
-  private readonly worker = new Worker(WORKER, { type: "module" });
+  private readonly worker: Worker;
   private readonly waiting = new Map<number, (reply: Reply) => void>();
   private numbers = 0;
 
   /** Asks for the spans of a path of the API: those of a trace, or of a time. */
   constructor(path: string) {
-    this.worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => this.take(data));
-    this.ask({ ask: "trace", path, headers: headers() });
+    const early = takeOpened(path);
+    this.worker = early?.worker ?? new Worker(WORKER, { type: "module" });
+    this.worker.onmessage = ({ data }: MessageEvent<Reply>) => this.take(data);
+    if (early) early.said.forEach((reply) => this.take(reply as Reply));
+    else this.ask({ ask: "trace", path, headers: headers() });
   }
 
   private ask(question: Question): void {

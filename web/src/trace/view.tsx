@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { addressOf, place, setQuery } from "../lib/address";
 import { count, duration, many, moment, short, unbroken } from "../lib/format";
 import { useKeys } from "../lib/keys";
+import { tracePath } from "../lib/paths";
 import { Empty, Failed, Loading } from "../lib/states";
 import { Legend } from "../parts/bar";
 import { splitTotal } from "../parts/list";
@@ -181,7 +182,7 @@ export const TraceView = ({ id }: { readonly id: string }) => {
   const all = place.value.query.get("kernel") === "all";
   const [opened, setOpened] = useState<{ readonly all: boolean; readonly session: Session } | undefined>();
   useEffect(() => {
-    const session = new Session(`/api/v1/traces/${encodeURIComponent(id)}/columns${all ? "?kernel=all" : ""}`);
+    const session = new Session(tracePath(id, all));
     setOpened({ all, session });
     return () => session.close();
   }, [id, all]);
