@@ -39,6 +39,12 @@ int own_trace_refuse(struct query *q, int err);
  */
 int own_path_write(struct json *j, const struct gathered *g);
 
+/*
+ * Writes the member `cpus`: which thread had which CPU in that time (serve/cpu_runs.h), or why that
+ * is not known. 0 or -ENOMEM.
+ */
+int own_cpus_write(struct query *q, struct json *j, uint64_t from_ns, uint64_t to_ns);
+
 #define OWN_RANGE_WHY "from and to are nanoseconds since 1970, or a time before now such as 15m"
 
 /* Writes `measured` and, as `time`, the mean of each part of the spans of which the split is known.

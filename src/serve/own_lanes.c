@@ -21,18 +21,20 @@
 struct lanes_query {
 	uint64_t from_ns, to_ns, traces;
 	const char *host; /* NULL: any */
+	bool with_cpus;	  /* which thread had which CPU, too */
 };
 
 /* The reason why the parameters are refused; NULL: they are not. */
 static const char *parameters_read(struct query *q, struct lanes_query *out)
 {
-	const char *limit = query_value(q, "limit");
+	const char *limit = query_value(q, "limit"), *cpus = query_value(q, "cpus");
 	uint64_t now_ns = own_now_ns();
 
 	*out = (struct lanes_query){.from_ns = now_ns - LENGTH_NS,
 				    .to_ns = now_ns,
 				    .traces = TRACES,
-				    .host = query_value(q, "host")};
+				    .host = query_value(q, "host"),
+				    .with_cpus = cpus && strcmp(cpus, "1") == 0};
 	if (!own_range(q, &out->from_ns, &out->to_ns) || out->from_ns >= out->to_ns)
 		return OWN_RANGE_WHY;
 	if (out->to_ns - out->from_ns > LENGTH_MAX_NS)
@@ -133,6 +135,8 @@ static int answer_write(struct query *q, const struct lanes_query *query, struct
 	if (!err)
 		err = in_columns ? own_columns_write(&j, &found->g, q->pool, false)
 				 : own_spans_write(&j, &found->g.batch);
+	if (!err && query->with_cpus)
+		err = own_cpus_write(q, &j, query->from_ns, query->to_ns);
 	json_object_end(&j);
 	return json_end(&j) || err ? -ENOMEM : MHD_HTTP_OK;
 }

@@ -22,6 +22,7 @@
 #include "base/json.h"
 #include "monitor/monitors.h"
 #include "serve/claims.h"
+#include "serve/cpu_runs.h"
 
 #define SERVE_ADDRESS_BYTES 64
 
@@ -104,6 +105,9 @@ struct serve_more {
 	 * there no longer. NULL: nothing is recorded.
 	 */
 	int (*kernel)(void *arg, struct received_batch *batch, struct pool *pool, struct error *e);
+	/* Finds which thread had which CPU, as above. Whoever asks frees both lists. */
+	int (*cpus)(void *arg, const struct cpu_runs_query *query, struct cpu_runs *out,
+		    struct error *e);
 };
 
 #define PIN_ASKED "asked" /* why: a person, or a program of theirs, asked for it */

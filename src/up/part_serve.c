@@ -12,6 +12,7 @@
 #include "up/part.h"
 #include "up/pins.h"
 #include "up/reread.h"
+#include "up/reread_cpus.h"
 #include "up/status.h"
 
 #define LOOK_NS 250000000u
@@ -111,6 +112,14 @@ static int kernel_read(void *arg, struct received_batch *batch, struct pool *poo
 	return reread_kernel(c->dir, c->path, batch, pool, e);
 }
 
+static int cpus_read(void *arg, const struct cpu_runs_query *query, struct cpu_runs *out,
+		     struct error *e)
+{
+	const struct part_context *c = arg;
+
+	return reread_cpus(c->dir, c->path, query, out, e);
+}
+
 /* ---- pins ---- */
 
 static int pins_write(void *arg, struct json *j, struct error *e)
@@ -175,9 +184,12 @@ static void monitors_tell_board(struct board_serve *board, struct serve *s)
 int part_serve(struct part_context *c, struct error *e)
 {
 	const struct serve_pins pins = {pins_write, pin_add, pin_drop, c};
-	const struct serve_more more = {state_of, parts_write, c,
+	const struct serve_more more = {state_of,
+					parts_write,
+					c,
 					c->options->capture ? &pins : NULL,
-					c->options->capture ? kernel_read : NULL};
+					c->options->capture ? kernel_read : NULL,
+					c->options->capture ? cpus_read : NULL};
 	struct serve_options options = c->options->serve;
 	struct serve_addresses addresses, before;
 	struct serve *serve = NULL;

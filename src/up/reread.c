@@ -1,31 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "up/reread.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "chunk/directory.h"
+#include "chunk/chunk.h"
+#include "up/chunk_paths.h"
 #include "up/join_pass.h"
-#include "up/pins.h"
 #include "up/spans_internal.h"
 
-#define CHUNKS "chunks"
 #define BEFORE_NS                                                                                  \
 	UINT64_C(2000000000) /* that much earlier: a thread may sleep in the first chunk */
 
 struct rereading {
-	int dir;
-	const char *path;
 	u64 from_ns, to_ns; /* since 1970 */
 	VEC(struct join_claim *) claims;
 	VEC(size_t) numbers; /* of their spans in the batch */
-	VEC(char *) paths;   /* of chunks */
+	chunk_path_list paths;
 };
 
 /* ---- spans ---- */
@@ -76,69 +68,6 @@ static int claim_add(struct rereading *r, const struct received_span *span, size
 	r->from_ns = !r->from_ns || span->begin_ns < r->from_ns ? span->begin_ns : r->from_ns;
 	r->to_ns = span->end_ns > r->to_ns ? span->end_ns : r->to_ns;
 	return vec_push(&r->numbers, number);
-}
-
-/* ---- chunks ---- */
-
-static void paths_free(struct rereading *r)
-{
-	for (size_t i = 0; i < r->paths.count; i++)
-		free(r->paths.data[i]);
-	r->paths.count = 0;
-}
-
-/* Collects the chunks of a recording in the directory that have something of the time. */
-static int recording_look(struct rereading *r, const char *name)
-{
-	int fd = openat(r->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	const struct recording_hold hold = {.dir = fd, .lock = -1};
-	struct chunk_names names = {0};
-	bool has_own = false;
-	int err = fd < 0 ? -errno : chunk_names_list(name, &hold, &names, NULL);
-
-	for (size_t i = 0; i < names.count && !err; i++) {
-		const struct chunk_name *c = &names.names[i];
-		char *path;
-
-		if (c->open || c->begin_unix_ns >= r->to_ns ||
-		    c->end_unix_ns + BEFORE_NS <= r->from_ns)
-			continue;
-		has_own |= c->end_unix_ns > r->from_ns;
-		if (asprintf(&path, "%s/%s/%s", r->path, name, c->name) < 0)
-			err = -ENOMEM;
-		else if (vec_push(&r->paths, path))
-			err = -ENOMEM;
-	}
-	chunk_names_free(&names);
-	if (fd >= 0)
-		close(fd);
-	if (!has_own)
-		paths_free(r);
-	return err == -ENOMEM ? err : 0;
-}
-
-/* The chunks that are left, else those of a pin. */
-static int chunks_find(struct rereading *r, struct error *e)
-{
-	char name[sizeof(PINS_DIR) + PIN_NAME_BYTES + 1];
-	pin_list pins = {0};
-	int err = recording_look(r, CHUNKS);
-
-	if (!err && !r->paths.count)
-		err = pins_list(r->dir, &pins);
-	for (size_t i = 0; i < pins.count && !err && !r->paths.count; i++) {
-		snprintf(name, sizeof(name), PINS_DIR "/%s", pins.data[i].name);
-		err = recording_look(r, name);
-	}
-	vec_free(&pins);
-	if (err)
-		return error_set(e, err, "cannot read chunks");
-	if (!r->paths.count)
-		return error_say(e, ENOENT, "no chunk is left of that time");
-	return r->paths.count > REREAD_CHUNKS_MAX
-		       ? error_say(e, E2BIG, "the trace lasts for more than %d chunks",
-				   REREAD_CHUNKS_MAX)
-		       : 0;
 }
 
 /* ---- reading ---- */
@@ -203,13 +132,15 @@ static int chunks_read(struct rereading *r, struct received_batch *batch, struct
 int reread_kernel(int dir, const char *path, struct received_batch *batch, struct pool *pool,
 		  struct error *e)
 {
-	struct rereading r = {.dir = dir, .path = path};
+	struct rereading r = {0};
 	int err = 0;
 
 	for (size_t i = 0; i < batch->count && !err; i++)
 		err = claim_add(&r, &batch->data[i], i);
 	if (!err && r.claims.count)
-		err = chunks_find(&r, e);
+		err = chunk_paths_find(&(struct chunk_paths_query){dir, path, r.from_ns, r.to_ns,
+								   BEFORE_NS, REREAD_CHUNKS_MAX},
+				       &r.paths, e);
 	if (!err && r.claims.count)
 		err = chunks_read(&r, batch, pool, e);
 	for (size_t i = 0; i < r.claims.count; i++) {
@@ -218,7 +149,6 @@ int reread_kernel(int dir, const char *path, struct received_batch *batch, struc
 	}
 	vec_free(&r.claims);
 	vec_free(&r.numbers);
-	paths_free(&r);
-	vec_free(&r.paths);
+	chunk_paths_free(&r.paths);
 	return err;
 }

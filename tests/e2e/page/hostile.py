@@ -154,7 +154,7 @@ def page_checks(site, check):
         connection.close()
         return answer, body
     answer, body = get("/")
-    script = next(word for word in body.decode().split('"') if word.endswith(".js"))
+    script = next(word for word in body.decode().split('"') if word.startswith("/assets/main-") and word.endswith(".js"))
     policy = answer.getheader("Content-Security-Policy")
     check("only the server's own files may be loaded", ("default-src 'none'" in policy, "unsafe" in policy), (True, False))
     check("the first file is asked for each time", answer.getheader("Cache-Control"), "no-cache")

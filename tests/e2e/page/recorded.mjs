@@ -173,6 +173,10 @@ const threads = async () => {
   await page.keyboard.press("w");
   await page.waitForURL(/view=/);
   await checkAccess("lanes");
+  await page.keyboard.press("c");
+  await page.locator(".lane-names li", { hasText: "CPU" }).first().waitFor();
+  checks.equal("cpus: each has a lane that says how busy it was", (await page.locator(".lane-names li").allInnerTexts()).every((text) => /^CPU \d+\s+[\d.]+ % busy/.test(text)), true);
+  await checkAccess("cpus");
 };
 
 /** A wait says what ended it. */

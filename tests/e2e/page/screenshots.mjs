@@ -36,6 +36,7 @@ await picturesOf(page, out, [
   ["compare-sets", `/compare?${new URLSearchParams({ service, operation: name, last: "15m", least: "5ms", base_most: "5ms" })}`, ".trees .icicle, .empty"],
   ["map", "/map?last=1h", ".map-drawing"],
   ["lanes", `/lanes?${around}`, ".lane-names li"],
+  ["lanes-cpus", `/lanes?by=cpu&${around}`, ".lane-names li"],
   ["live", "/live", "section.live table.found tbody tr, section.live .empty"],
   ["monitors", "/monitors", ".monitors-view"],
   ["monitors-new", `/monitors?${new URLSearchParams({ new: 1, service, operation: name })}`, ".monitors-view form"],

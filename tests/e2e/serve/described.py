@@ -8,7 +8,8 @@ import re
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float),
          "boolean": bool}
-RARE = {"Status.log.error", "Status.store.error",
+RARE = {"CpuRuns.host", "CpuThread.pid", "CpuThread.tid", "CpuThread.name",  # only what records has them: tests/e2e/up
+        "Status.log.error", "Status.store.error",
         "Search.partial", "CompareSide.partial", "Where.partial", "CriticalPath.cut", "Status.store.lost_why",  # only what fails has them
         "Sender.pid", "Sender.program", "Sender.language",  # who may look into the sender
         "Monitors.not_saved",  # only where the directory cannot be written

@@ -10,6 +10,7 @@ import { Legend } from "../parts/bar";
 import { Details } from "../trace/details";
 import { idOf, spanOfId, type Time, type Trace, traceIdOf } from "../trace/model";
 import { Session } from "../trace/session";
+import { Cpus } from "../trace/cpus";
 import { Threads } from "../trace/threads";
 import { timeKeys } from "../trace/time_keys";
 import { type TimeView, viewOfAddress, viewText } from "../trace/time_view";
@@ -26,6 +27,14 @@ const range = (trace: Trace, from: number, to: number) => {
   return { from: unix(from), to: unix(to), view: null, span: null, trace: null };
 };
 
+const hasCpus = (): boolean => place.value.query.get("by") === "cpu";
+
+/** The same time, which otherwise goes on. */
+const toggleCpus = (trace: Trace, time: Time) => {
+  const { from, to } = range(trace, time.from, time.to);
+  setQuery({ by: hasCpus() ? null : "cpu", from, to }, false);
+};
+
 const Tools = ({ trace, time }: { readonly trace: Trace; readonly time: Time }) => {
   const length = time.to - time.from;
   const host = place.value.query.get("host") ?? "";
@@ -33,6 +42,10 @@ const Tools = ({ trace, time }: { readonly trace: Trace; readonly time: Time }) 
   return (
     <div class="tools">
       <h1>Threads <span class="faint">{moment(unixMs(trace, time.from))} to {clock(unixMs(trace, time.to), true)}, {duration(length)}</span></h1>
+      <div class="tabs" role="group" aria-label="Lanes">
+        <button aria-pressed={!hasCpus()} onClick={() => hasCpus() && toggleCpus(trace, time)}>by thread</button>
+        <button aria-pressed={hasCpus()} onClick={() => hasCpus() || toggleCpus(trace, time)}>by CPU</button>
+      </div>
       <button onClick={() => setQuery(range(trace, time.from - length, time.to - length), false)}>◂ earlier</button>
       <button onClick={() => setQuery(range(trace, time.from + length, time.to + length), false)}>later ▸</button>
       <label><span class="unseen">Length</span>
@@ -60,22 +73,24 @@ const Opened = ({ session, trace, time }: { readonly session: Session; readonly 
     setQuery({ view: viewText(next, whole) });
   };
   const select = (span: number) => setQuery({ span: idOf(trace, span), trace: traceIdOf(trace, span) });
-  useKeys(timeKeys(trace, view, selected, whole, setView));
+  useKeys([...timeKeys(trace, view, selected, whole, setView), { keys: ["c"], shown: "c", what: "lanes of threads or of CPUs", run: () => toggleCpus(trace, time) }]);
+  const above = view.from > whole.from || view.to < whole.to ? <button onClick={() => setView(whole)}>whole time</button> : undefined;
   return (
     <>
       <Tools trace={trace} time={time} />
       {time.isPartial && <p class="faint">These may not be all: the newest traces of the time were looked at. A shorter time has more of them.</p>}
-      {trace.count ? (
+      {trace.count || trace.cpus?.cpu.length ? (
         <>
           <div class="trace-body">
-            <Threads trace={trace} view={view} selected={selected} setView={setView} select={select}
-              above={view.from > whole.from || view.to < whole.to ? <button onClick={() => setView(whole)}>whole time</button> : undefined} />
+            {trace.cpus
+              ? <Cpus trace={trace} runs={trace.cpus} view={view} selected={selected} setView={setView} select={select} above={above} />
+              : <Threads trace={trace} view={view} selected={selected} setView={setView} select={select} above={above} />}
             {selected >= 0
               ? <Details session={session} trace={trace} span={selected} select={select} />
               : <section class="details" aria-label="Details"><p class="faint">{many(trace.count, "span")} on {many(trace.threads.length, "thread")}. A click shows what is known of a span, and leads to its trace. W, A, S, D move the time; a drag looks at less of it.</p></section>}
           </div>
           <Legend splits={[trace.sums]} />
-          <p class="faint">Threads are seen while they have spans: {count(trace.threads.length)} had one then. A hatched bar has the shares of its parts, but not their order: the waits of that span are not stored.</p>
+          {!trace.cpus && <p class="faint">Threads are seen while they have spans: {count(trace.threads.length)} had one then. A hatched bar has the shares of its parts, but not their order: the waits of that span are not stored.</p>}
         </>
       ) : (
         <Empty title="No thread had a span then">
@@ -89,7 +104,7 @@ const Opened = ({ session, trace, time }: { readonly session: Session; readonly 
 export const Lanes = () => {
   const { query: parameters } = place.value;
   const path = query("lanes/columns", {
-    from: parameters.get("from") ?? "13s", to: parameters.get("to") ?? SETTLED, host: parameters.get("host") ?? undefined,
+    from: parameters.get("from") ?? "13s", to: parameters.get("to") ?? SETTLED, host: parameters.get("host") ?? undefined, cpus: hasCpus() ? 1 : undefined,
   });
   const key = `${path} ${parameters.get("at") ?? ""}`;
   const [session, setSession] = useState<{ key: string; session: Session } | undefined>();

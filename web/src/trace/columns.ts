@@ -34,6 +34,19 @@ export interface ApiPath {
   readonly wait: readonly number[]; // -1: none
 }
 
+/** Which thread had which CPU: a list for each member of the runs. */
+export interface ApiCpus {
+  readonly why?: string; // that nothing is known
+  readonly host?: string;
+  readonly cpu: readonly number[];
+  readonly begin_ns: readonly number[]; // since from_unix_ns
+  readonly duration_ns: readonly number[];
+  readonly busy_ns: readonly number[];
+  readonly runs: readonly number[];
+  readonly thread: readonly number[]; // of `threads`
+  readonly threads: readonly { readonly pid: number; readonly tid: number; readonly name: string }[];
+}
+
 export interface ApiColumns {
   readonly trace_id?: string; // not of spans of a time
   readonly from_unix_ns?: string; // of these: the time that was asked for
@@ -56,6 +69,7 @@ export interface ApiColumns {
   readonly attributes: readonly ApiColumn[];
   readonly more: readonly ApiMore[];
   readonly critical?: ApiPath;
+  readonly cpus?: ApiCpus;
   readonly resources: readonly { readonly service: string; readonly attributes: Record<string, unknown> }[];
   readonly scopes: readonly { readonly name: string; readonly version: string }[];
   readonly texts: readonly string[];

@@ -83,7 +83,21 @@ export interface Trace {
   readonly path: Path; // the critical one
   readonly notes: readonly string[]; // what is missing, for people
   readonly time?: Time; // of spans of a time
+  readonly cpus?: Cpus; // of these, where they were asked for
   readonly hasAllKernel: boolean; // the kernel spans of all spans whose thread is known, not only of those that are stored
+}
+
+/** Which thread had which CPU: runs of each CPU in the order of time. Those that are too short to be seen are one. */
+export interface Cpus {
+  readonly why: string; // that nothing is known; "": it is
+  readonly host: string;
+  readonly cpu: Int32Array;
+  readonly begin: Float64Array;
+  readonly end: Float64Array;
+  readonly busyNs: Float64Array;
+  readonly runs: Int32Array; // how many are in one
+  readonly thread: Int32Array; // of `threads`: that had it for the longest
+  readonly threads: readonly { readonly pid: number; readonly tid: number; readonly name: string }[];
 }
 
 /** What the worker hands over. */
@@ -237,6 +251,15 @@ const timeOf = (answer: ApiColumns, origin: bigint): Time | undefined => {
   return { from: since(answer.from_unix_ns), to: since(answer.to_unix_ns), isPartial: answer.partial === true, hosts: answer.hosts ?? [] };
 };
 
+const cpusOf = ({ cpus }: ApiColumns, from: number): Cpus | undefined => {
+  if (!cpus) return undefined;
+  const begin = Float64Array.from(cpus.begin_ns, (at) => at + from);
+  return {
+    why: cpus.why ?? "", host: cpus.host ?? "", cpu: Int32Array.from(cpus.cpu), begin, end: begin.map((at, i) => at + cpus.duration_ns[i]),
+    busyNs: Float64Array.from(cpus.busy_ns), runs: Int32Array.from(cpus.runs), thread: Int32Array.from(cpus.thread), threads: cpus.threads,
+  };
+};
+
 const packPath = ({ critical }: ApiColumns): PackedPath => {
   const from = Float64Array.from(critical?.begin_ns ?? []);
   const numbers = Object.fromEntries(STEP_NUMBERS.map((key) => [key, Int32Array.from(critical?.[key] ?? [])])) as PackedPath["numbers"];
@@ -369,10 +392,12 @@ export const makeTrace = (answer: ApiColumns, columns = new Columns(answer)): Pa
   for (let i = 0; i < n; i++) sortChildren(t, i);
   for (let i = 0; i < n; i++) t.ownNs[i] = ownTime(t, i);
   const until = answer.to_unix_ns === undefined ? 0 : Number(BigInt(answer.to_unix_ns) - origin);
+  const time = timeOf(answer, origin);
+  const cpus = cpusOf(answer, time?.from ?? 0);
   const trace: Columned = {
     ...t, ...threadsOf(answer, columns), totals: totalsOf(t), id: answer.trace_id ?? "", beginUnixNs: String(origin), durationNs: end.reduce((most, at) => Math.max(most, at), until),
     count: n, texts: texts.list, ids: answer.ids, traces: answer.trace && Uint32Array.from(answer.trace), roots: Int32Array.from(roots),
-    events: eventsOf(answer, origin), time: timeOf(answer, origin), hasAllKernel: answer.kernel === "all",
+    events: eventsOf(answer, origin), ...(time ? { time } : {}), ...(cpus ? { cpus } : {}), hasAllKernel: answer.kernel === "all",
   };
   return { ...trace, packedPath: packPath(answer), notes: notesOf(answer, columns, trace) };
 };
