@@ -45,9 +45,9 @@ const Health = () => {
   const notes = answer.error ? ["the server does not answer"] : trouble(answer.value);
   const { spans_per_s: perSecond, store } = answer.value;
   return (
-    <span class={notes.length ? "health bad" : "health"} role="status">
+    <span class={notes.length ? "health bad" : "health"} role="status" title={notes.join("; ")}>
       <span class="dot" />
-      {notes.length ? notes.join("; ") : perSecond === undefined ? `${count(store.spans)} spans` : `${count(perSecond)} spans/s`}
+      {notes.length ? <a href="/coverage">{notes[0]}{notes.length > 1 && `, and ${notes.length - 1} more`}</a> : perSecond === undefined ? `${count(store.spans)} spans` : `${count(perSecond)} spans/s`}
     </span>
   );
 };

@@ -63,7 +63,8 @@ def check(server, checks, described, traces):
         checks.equal(f"columns of {trace}: the same spans", spans_of(answer), plain(one))
         checks.equal(f"columns of {trace}: the same path", path_of(answer), one["critical"])
     for parameters in ({"from": "5m", "to": "1s", "limit": 1000, "cpus": "1"}, {"from": "x"}):
-        one, (status, answer) = server.get("/api/v1/lanes", **parameters)[1], server.get("/api/v1/lanes/columns", **parameters)
+        (status, one), answer = server.get("/api/v1/lanes", **parameters), server.get("/api/v1/lanes/columns", **parameters)[1]
+        checks.equal(f"described: lanes {parameters}", described.check("/api/v1/lanes", status, one), "")
         checks.equal(f"described: lanes in columns {parameters}", described.check("/api/v1/lanes/columns", status, answer), "")
         if status == 200:
             checks.equal("lanes in columns: this server records no CPU", (answer["cpus"]["why"], one["cpus"]), ("this server records no CPU", answer["cpus"]))

@@ -89,7 +89,7 @@ const Opened = ({ session, trace, time }: { readonly session: Session; readonly 
               ? <Details session={session} trace={trace} span={selected} select={select} />
               : <section class="details" aria-label="Details"><p class="faint">{many(trace.count, "span")} on {many(trace.threads.length, "thread")}. A click shows what is known of a span, and leads to its trace. W, A, S, D move the time; a drag looks at less of it.</p></section>}
           </div>
-          <Legend splits={[trace.sums]} />
+          {!trace.cpus && <Legend splits={[trace.sums]} />}
           {!trace.cpus && <p class="faint">Threads are seen while they have spans: {count(trace.threads.length)} had one then. A hatched bar has the shares of its parts, but not their order: the waits of that span are not stored.</p>}
         </>
       ) : (

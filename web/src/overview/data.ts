@@ -176,6 +176,7 @@ export const loadOverview = async (lengthMs: number, abort: AbortSignal): Promis
   const first = firstPart(series);
   if (!first) return made(now, { ...now, operations: [] }, "");
   const [old, rest] = await Promise.all([sums(toNs(first.fromMs), toNs(first.toMs), abort), sums(toNs(first.toMs), undefined, abort)]);
+  if (!rest.operations.length) return made(now, { ...now, operations: [] }, ""); // all came in the first part
   const known = new Set(rest.operations.map(keyOf));
   const gone = rowsOf(old.operations.filter((o) => !known.has(keyOf(o))), [], series.operations).map((row) => ({ ...row, isGone: true }));
   const all = made(rest, old, firstText(first));
