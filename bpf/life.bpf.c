@@ -497,8 +497,8 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
 	struct thread_state *state = state_of(task);
 	u32 tid = task->pid;
 
-	/* out of scope only the name of a thread that was told as a waker matters */
-	if (!state_lives(state) && !bpf_map_lookup_elem(&told_wakers, &tid))
+	/* out of scope only the name of a thread that was told already matters */
+	if (!state_lives(state) && !bpf_map_lookup_elem(&told_outsiders, &tid))
 		return 0;
 	if (state_lives(state))
 		detail_match_name(state, comm);

@@ -107,6 +107,39 @@ static __always_inline void switch_fill_prev(struct record_switch *r, struct thr
 		r->state |= LEAVE_BEFORE_UNKNOWN;
 }
 
+/*
+ * Records the name of a thread out of scope that wakes one in scope or has its CPU: no other record
+ * tells it. It goes through the rare ring, since it must not be overwritten.
+ */
+static __noinline int outsider_name(struct task_struct *task)
+{
+	struct {
+		struct record_name r;
+		u8 rest[RECORD_SLOT_BYTES - sizeof(struct record_name)];
+	} out = {};
+	struct told now, *told;
+	u32 tid = task->pid;
+	long n;
+
+	if (!tid || state_in(state_of(task)))
+		return 0;
+	now = told_now(task->start_time);
+	told = bpf_map_lookup_elem(&told_outsiders, &tid);
+	if (!told_is_due(told, &now))
+		return 0;
+	out.r.head.kind = RECORD_name;
+	out.r.head.slots = 1;
+	out.r.head.tid = tid;
+	out.r.head.pid = task->tgid;
+	n = bpf_probe_read_kernel_str(out.r.comm, sizeof(out.r.comm), task->comm);
+	out.r.comm_len = n > 0 ? n - 1 : 0;
+	now.missed = !RARE_TRY(&out.r.head, RECORD_SLOT_BYTES);
+	if (now.missed && !told_same(told, &now))
+		ring_count_lost(RECORD_name);
+	bpf_map_update_elem(&told_outsiders, &tid, &now, BPF_ANY);
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     u32 prev_state)
@@ -168,6 +201,9 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	if ((next_is & (NEXT_IS_THREAD | NEXT_IS_IN)) == NEXT_IS_THREAD)
 		r->mode |= MODE_NEXT_OUT;
 	ring_publish(&place, r, n);
+	/* one of the two is in scope, and may wait for the CPU while the other one has it */
+	if (!scope_host)
+		outsider_name(r->mode & MODE_PREV_OUT ? prev : next);
 	return 0;
 }
 
@@ -306,39 +342,6 @@ static __noinline int waking_name_ended(struct task_struct *task, struct thread_
 	return ended_name(address, KERNEL_READ(regs, di));
 }
 
-/*
- * Records the name of a waker out of scope, which no other record tells. It goes through the rare
- * ring, since it must not be overwritten.
- */
-static __noinline int waker_name(struct task_struct *waker)
-{
-	struct {
-		struct record_name r;
-		u8 rest[RECORD_SLOT_BYTES - sizeof(struct record_name)];
-	} out = {};
-	struct told now, *told;
-	u32 tid = waker->pid;
-	long n;
-
-	if (!tid || state_in(state_of(waker)))
-		return 0;
-	now = told_now(waker->start_time);
-	told = bpf_map_lookup_elem(&told_wakers, &tid);
-	if (!told_is_due(told, &now))
-		return 0;
-	out.r.head.kind = RECORD_name;
-	out.r.head.slots = 1;
-	out.r.head.tid = tid;
-	out.r.head.pid = waker->tgid;
-	n = bpf_probe_read_kernel_str(out.r.comm, sizeof(out.r.comm), waker->comm);
-	out.r.comm_len = n > 0 ? n - 1 : 0;
-	now.missed = !RARE_TRY(&out.r.head, RECORD_SLOT_BYTES);
-	if (now.missed && !told_same(told, &now))
-		ring_count_lost(RECORD_name);
-	bpf_map_update_elem(&told_wakers, &tid, &now, BPF_ANY);
-	return 0;
-}
-
 /* Whether the wake-up is recorded. Without state no span of the thread is known. */
 static __always_inline bool waking_is_wanted(const struct task_struct *task,
 					     const struct thread_state *state)
@@ -364,7 +367,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	if (some_are_uncalled())
 		waking_name_ended(task, state);
 	if (!scope_host)
-		waker_name(waker);
+		outsider_name(waker);
 	if (ring_reserve(&place, 1, RECORD_waking))
 		return 0;
 	r->head.kind = RECORD_waking;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Names that only their first use tells: those of wakers out of scope, of files that only a slot
- * of an io_uring holds, and of descriptors where calls are not recorded. They are told again in
- * each chunk, so that no chunk needs an earlier one. Names that are told between the raise of the
- * generation and the cut are kept in the checkpoint.
+ * Names that only their first use tells: those of threads out of scope that wake one in scope or
+ * have its CPU, of files that only a slot of an io_uring holds, and of descriptors where calls are
+ * not recorded. They are told again in each chunk, so that no chunk needs an earlier one. Names
+ * that are told between the raise of the generation and the cut are kept in the checkpoint.
  */
 #ifndef BPF_TOLD_H
 #define BPF_TOLD_H
@@ -29,7 +29,7 @@ struct {
 	__uint(max_entries, TOLD_MAX);
 	__type(key, u32);
 	__type(value, struct told);
-} told_wakers SEC(".maps") __weak;
+} told_outsiders SEC(".maps") __weak;
 
 /* Reads the generation once, before the clock: after a later raise the name is told again. */
 static __always_inline struct told told_now(u64 identity)

@@ -7,12 +7,18 @@ import subprocess
 
 import harness
 from harness import check, equal
-from trapped import TRAPS, Skip, fathom, length, quota, recording, skips, spans, write
+from trapped import (TRAPS, Skip, fathom, length, quota, record_command, recording, skips, spans,
+                     write)
 
 MS = 1000000
 # The thread itself is throttled, on its way to user code; before, all of its cgroup on that CPU.
 BY_THREAD = tuple(int(part) for part in os.uname().release.split(".")[:2]) >= (6, 18)
 tests = harness.Tests()
+
+
+def comm_of(pid):
+    with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+        return file.read().strip()
 
 
 def preempts_itself():
@@ -115,6 +121,24 @@ def a_call_goes_on_while_the_quota_is_used_up():
     check(thread["time"]["throttled_ns"] > 0.5 * call["time"]["kernel_ns"],
           f"what it used too much it waits for: {thread}")
     return None
+
+
+@tests.add
+def who_had_the_cpu_is_named():
+    """Also a thread that is not recorded, and has the CPU of one that is."""
+    cpu = str(min(os.sched_getaffinity(0)))
+    spin = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"
+    rival = ["taskset", "-c", cpu, "sh", "-c", "while :; do :; done"]
+    with harness.Process(rival) as process:
+        try:
+            harness.until(lambda: comm_of(process.pid) == "sh", "the rival computes")
+            path, _ = record_command("rivalry", "taskset", "-c", cpu, "sh", "-c", spin)
+        finally:
+            process.kill()
+    keys = [row["key"] for row in fathom.report(path, "preempted-by")["rows"]]
+    # the rival, or whoever else is there
+    check([key for key in keys if "(tid " in key], f"somebody had the CPU: {keys}")
+    equal([key for key in keys if key.startswith("?")], [], "threads without a name")
 
 
 with fathom:
