@@ -289,10 +289,9 @@ static void step(struct up *u, int at_most_ms, struct error *e)
 }
 
 /* Ends a part: politely first. What it still has to do goes to the next one. */
-static void part_end(struct up *u, enum up_part part, struct error *e)
+static void part_end(struct up *u, enum up_part part, uint64_t until_ns, struct error *e)
 {
 	struct part_process *p = &u->parts[part];
-	uint64_t until_ns = clock_now_ns() + end_ns[part];
 
 	if (!p->pid)
 		return;
@@ -307,6 +306,17 @@ static void part_end(struct up *u, enum up_part part, struct error *e)
 		step(u, LOOK_MS, e);
 }
 
+/* In the order of the data. The last one has the time that the others did not need, too. */
+static void parts_end(struct up *u, struct error *e)
+{
+	uint64_t last_ns = clock_now_ns();
+
+	for (int part = 0; part < PARTS; part++)
+		last_ns += end_ns[part];
+	for (int part = 0; part < PARTS; part++)
+		part_end(u, part, part == PARTS - 1 ? last_ns : clock_now_ns() + end_ns[part], e);
+}
+
 static int run(struct up *u, struct error *e)
 {
 	struct error none = {0};
@@ -319,8 +329,7 @@ static int run(struct up *u, struct error *e)
 			parts_again(u);
 	}
 	u->asked = true;
-	for (int part = 0; part < PARTS; part++) /* in the order of the data */
-		part_end(u, part, &none);
+	parts_end(u, &none);
 	return u->err;
 }
 
