@@ -206,13 +206,13 @@ static void trace_write(struct json *j, const struct store_mark *mark,
 	if (sum.root) {
 		json_string(j, "service", sum.root->resource->service);
 		json_string(j, "name", sum.root->name);
-		if (gather_is_context(sum.root))
-			json_bool(j, "context", true);
 		json_u64(j, "begin_unix_ns", sum.begin_ns);
 		json_u64(j, "end_unix_ns", sum.end_ns);
 	}
 	json_u64(j, "spans", sum.spans);
 	json_u64(j, "errors", sum.errors);
+	if (sum.root && gather_is_context(sum.root))
+		json_bool(j, "context", true);
 	json_object_end(j);
 }
 

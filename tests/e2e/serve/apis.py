@@ -476,11 +476,26 @@ def send_full(server):
     server.wait("the full span is stored", lambda: server.trace(hex32(FULL)))
 
 
+def check_context(server, checks, described):
+    """A span of which only the context was seen has no name: it is found by what it tells."""
+    trace = 0xc0de << 64
+    send(server, "api-worker", span_of(trace, 7, "context", took=9, attributes={
+        "fathom.kind": "context", "fathom.version": 1, "fathom.time.lock_ns": 5000000}))
+    server.wait("the context is stored", lambda: server.trace(hex32(trace)))
+    asked = {"from": "1h", "service": "api-worker"}
+    status, answer = server.get("/api/v1/search", **asked, cause="lock >= 5ms")
+    checks.equal("described: a context alone", described.check("/api/v1/search", status, answer), "")
+    checks.equal("its name is its id", [(found["name"], found.get("context")) for found in answer["traces"]],
+                 [(f"{7:016x}", True)])
+    checks.equal("it is no request", server.get("/api/v1/search", **asked)[1]["traces"], [])
+
+
 def check_openapi(server, checks):
     described = Described()
     send_full(server)
     charts.check(server, checks, described, lambda *spans, **more: send(server, charts.SERVICE, *spans, **more), span_of)
     monitor_answers.check(server, checks, described, lambda *spans: send(server, monitor_answers.SERVICE, *spans), span_of)
+    check_context(server, checks, described)
     window = {"from": "1h"}
     for path, parameters in (
             ("status", {}), ("services", window), ("operations", {**window, "service": "api-shop"}),
