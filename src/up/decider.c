@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "up/decider.h"
 
+#include <string.h>
+
+#define OWN_PROGRAM "fathom"
+
 /* When a trace was under way, by its exchanges and spans of applications. */
 struct extent {
 	u64 begin_ns; /* of its first exchange */
@@ -45,10 +49,14 @@ static struct extent extent_of(const struct requests *r, const struct request_tr
 	return e;
 }
 
+/* Parts that were killed, and those of the run before, are known by their program alone. */
 static bool process_is_own(const struct decider_input *in, u32 process)
 {
 	u32 pid = in->r->processes.list.data[process].pid;
+	const char *service = process ? process_service(&in->r->processes, process) : NULL;
 
+	if (service && strcmp(service, OWN_PROGRAM) == 0)
+		return true;
 	for (int i = 0; i < DECIDER_OWN_MAX; i++)
 		if (process && in->own[i] && in->own[i] == pid)
 			return true;
