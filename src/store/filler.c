@@ -76,7 +76,8 @@ void filler_text(struct filler *r, unsigned int column, const void *text, size_t
 							    bytes);
 	} else {
 		*to = (struct duckdb_text){.length = (uint32_t)bytes};
-		memcpy(to->inlined, text, bytes);
+		if (bytes)
+			memcpy(to->inlined, text, bytes);
 	}
 	r->chunk_bytes += bytes;
 	r->bytes += bytes;

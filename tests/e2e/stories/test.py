@@ -154,16 +154,34 @@ def look(path, rows, options):
     return wrong
 
 
+def difference(one, other, place=""):
+    """The first place in which two values of JSON differ, with both values."""
+    if type(one) is not type(other) or not isinstance(one, (dict, list)):
+        return None if one == other else f"{place}: {one} and {other}"
+    if isinstance(one, list):
+        one, other = dict(enumerate(one)), dict(enumerate(other))
+    for key in [*one, *(key for key in other if key not in one)]:
+        found = difference(one.get(key), other.get(key), f"{place}.{key}")
+        if found:
+            return found
+    return None
+
+
+def check_same(trace, other, how):
+    found = difference(trace, other)
+    check(not found, f"trace {trace['trace_id']} {how} differs: {found}")
+
+
 def same_alone(path, rows):
     """Traces that are asked for by what they are have what they have among all."""
     among = {trace["trace_id"]: trace for trace in fathom.trace_all(path)["traces"]}
     asked = json.loads(fathom.ok("trace", "--json", "--service", "stories", path))["traces"]
     for trace in asked:
-        check(trace == among[trace["trace_id"]], f"trace {trace['trace_id']} of --service differs")
+        check_same(trace, among[trace["trace_id"]], "of --service")
     ids = {row["trace"] for row in rows if row["trace"] in among}
     for trace_id in sorted(ids)[:5]:
         [trace] = json.loads(fathom.ok("trace", "--json", path, trace_id))["traces"]
-        check(trace == among[trace_id], f"trace {trace_id} alone differs")
+        check_same(trace, among[trace_id], "alone")
 
 
 def verify(name, options, act):

@@ -12,10 +12,12 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
 void __real_free(void *p);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_reallocarray(void *old, size_t count, size_t size);
 void __wrap_free(void *p);
 char *__wrap_strdup(const char *text);
@@ -48,6 +50,11 @@ void *__wrap_malloc(size_t size)
 void *__wrap_calloc(size_t count, size_t size)
 {
 	return fails() ? NULL : hold(__real_calloc(count, size));
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	return fails() ? NULL : hold(__real_aligned_alloc(alignment, size));
 }
 
 void *__wrap_realloc(void *old, size_t size)
