@@ -57,6 +57,7 @@ def the_last_line_and_the_report_say_the_same():
 
 
 @tests.add
+@harness.tries  # the recorder must find the ring of the program before the span ends
 def calls_are_charged_to_their_process_and_span():
     recording, _ = record("charged", counted=[COUNTED])
     made = {row["key"]: row["count"] for row in fathom.report(recording, "syscall")["rows"]}
