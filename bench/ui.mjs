@@ -141,6 +141,43 @@ const trace = async (rounds, id) => {
   return result;
 };
 
+/** Keys are pressed, as fast as somebody who holds them. */
+const press = async (page, keys) => {
+  for (const key of keys) {
+    await page.keyboard.press(key);
+    await page.waitForTimeout(16);
+  }
+};
+
+const ASKED_AGAIN_MS = 1000; // what is seen is asked for again by then
+
+/** Threads of a time: their first lanes, scrolling, zooming, moving with W A S D, memory. */
+const lanes = async (rounds, address) => {
+  const result = { seconds: [], scroll: [], zoom: [], keys: [], bytes: [] };
+  for (let i = 0; i < rounds; i++) {
+    const { context, page } = await open();
+    await noteFirst(page, ".lane-names li");
+    await page.goto(address);
+    result.seconds.push(await shownAfter(page));
+    const canvas = await page.locator(".lanes canvas").first().boundingBox();
+    await page.mouse.move(canvas.x + canvas.width / 2, Math.min(700, canvas.y + 200));
+    result.scroll.push(await framesOf(page, () => wheel(page, 0, 400, 90)));
+    await page.keyboard.down("Control");
+    result.zoom.push(await framesOf(page, () => wheel(page, 0, 60, 90)));
+    await page.keyboard.up("Control");
+    result.keys.push(await framesOf(page, async () => {
+      await press(page, "wwwwwwwwwwww");
+      await page.waitForTimeout(ASKED_AGAIN_MS);
+      await press(page, "ddddddddddddaaaaaaaaaaaa");
+      await page.waitForTimeout(ASKED_AGAIN_MS);
+      await press(page, "ssssssssssss");
+    }));
+    result.bytes.push(await memoryOf());
+    await context.close();
+  }
+  return result;
+};
+
 /** A box is drawn over the heat map: until the first difference stands there. */
 const compare = async (rounds, address) => {
   const seconds = [];
@@ -233,7 +270,7 @@ const jaeger = async (rounds, folder, id) => {
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 try {
   const rounds = Number(rest[0]);
-  console.log(JSON.stringify(await { load, trace, jaeger, compare, live }[what](rounds, ...rest.slice(1))));
+  console.log(JSON.stringify(await { load, trace, lanes, jaeger, compare, live }[what](rounds, ...rest.slice(1))));
 } finally {
   await browser.close();
 }

@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 import time
+from random import Random
 
 from page.needed import missing
 from stored import OPERATIONS, Serving, Sender, field, number_of, text_of, varint
@@ -18,6 +19,9 @@ COMPARED_SPANS = 10000000
 LOADED_SPANS = 200000
 HALF_HOUR_NS = 1800 * 10**9
 DEPTH, NAMES, LANES = 8, 40, 200
+STATES_OF_LANE = 5000
+LANES_LENGTH_NS = 10 * 10**9
+WAITS = (("lock", "futex"), ("network", "recvfrom"), ("disk", "fsync"), ("timer", "nanosleep"), ("ipc", "read"))
 
 
 def packages_of(bench):
@@ -157,6 +161,77 @@ def ui_trace(bench):
         jaeger_tell(got, theirs)
     else:
         say(f"  Jaeger UI: SKIP, {lacks}")
+
+
+def lane_spans(random, lane, begin_ns):
+    """A request of one thread, as OTLP has it, and the waits in it: with the running between them they fill it."""
+    trace, tid = random.randbytes(16), 100 + lane
+    parent, used = lane + 1, {}
+    lengths = [(random.expovariate(1), random.expovariate(2)) for _ in range(STATES_OF_LANE)]
+    scale = LANES_LENGTH_NS / sum(map(sum, lengths))
+    parts = [random.choice(WAITS) for _ in lengths]
+    thread = field(9, number_of("thread.id", tid))
+    tails = {part: thread + b"".join(field(9, text_of(key, value)) for key, value in (
+        ("fathom.kind", "wait"), ("syscall", call), ("waker", f"worker/{100 + (lane + 1) % LANES}"))) for part, call in WAITS}
+    names = {part: field(5, part.encode()) + varint(6 << 3) + bytes([1]) for part, _ in WAITS}
+    head, at = field(1, trace), begin_ns
+    for i, (wait, run) in enumerate(lengths):
+        (part, _), took = parts[i], int(wait * scale)
+        used[part] = used.get(part, 0) + took
+        yield field(2, head + field(2, struct.pack(">Q", (lane + 1) << 32 | i)) + field(4, struct.pack(">Q", parent)) + names[part]
+                    + struct.pack("<BQBQ", 7 << 3 | 1, at, 8 << 3 | 1, at + took) + tails[part]
+                    + field(9, number_of(f"fathom.time.{part}_ns", took)))
+        at += took + int(run * scale)
+    used["user"] = at - begin_ns - sum(used.values())
+    yield field(2, head + field(2, struct.pack(">Q", parent)) + field(5, b"request") + varint(6 << 3) + bytes([2])
+                + struct.pack("<BQBQ", 7 << 3 | 1, begin_ns, 8 << 3 | 1, at) + thread
+                + b"".join(field(9, number_of(f"fathom.time.{part}_ns", ns)) for part, ns in used.items()))
+
+
+def lanes_fill(serving, begin_ns):
+    """The requests of 200 threads of one process, with a million waits."""
+    sender, random = Sender(serving.ports), Random(31)
+    resource = b"".join(field(1, each) for each in (
+        text_of("service.name", "shop"), text_of("host.name", "node-7"), number_of("process.pid", 100)))
+    for lane in range(LANES):
+        scope = field(1, field(1, b"lib")) + b"".join(lane_spans(random, lane, begin_ns))
+        while not sender.send(field(1, field(1, resource) + field(2, scope))):
+            time.sleep(0.1)
+    serving.settle()
+
+
+def lanes_answer_tell(serving, path):
+    """How large the answer is that the page draws, and how many states are told in it."""
+    serving.queries.request("GET", path)
+    answer = serving.queries.getresponse()
+    body = answer.read()
+    if answer.status != 200:
+        raise RuntimeError(f"{path}: {answer.status} {body[:200]}")
+    got = json.loads(body)
+    columns = {column["key"]: column for column in got["attributes"]}
+    states = columns["fathom.kind"]["spans"]
+    joined = columns.get("fathom.joined", {"values": []})["values"]
+    figure("the answer", len(body) / MB, "MB")
+    figure("states that it has", len(states), "", 0)
+    figure("states that these tell", len(states) - len(joined) + sum(joined), "", 0)
+
+
+def ui_lanes(bench):
+    """200 threads with a million states in ten seconds: address to lanes, scrolling, zooming, and keys"""
+    packages = packages_of(bench)
+    if not packages:
+        return
+    begin_ns = time.time_ns() - HALF_HOUR_NS
+    range_of = f"from={begin_ns}&to={begin_ns + LANES_LENGTH_NS}"
+    with served(bench) as serving:
+        lanes_fill(serving, begin_ns)
+        lanes_answer_tell(serving, f"/api/v1/lanes/columns?{range_of}")
+        got = measured(packages, "lanes", serving, bench.rounds, f"/lanes?{range_of}")
+    summary("address to lanes", got["seconds"], "s", digits=2)
+    for name in ("scroll", "zoom", "keys"):
+        summary(f"{name}, frames a second", [each["perSecond"] for each in got[name]], "", Goal(50, 60, most=True))
+        summary(f"{name}, longest gap", [each["longest"] for each in got[name]], "ms")
+    summary("memory of the page's process", [each / MB for each in got["bytes"]], "MB")
 
 
 def ui_compare(bench):
