@@ -153,13 +153,17 @@ static int result_take(struct database *db, struct duckdb_result result,
 		       const struct row_taker *taker, struct error *e)
 {
 	duckdb_chunk chunk;
+	const char *why;
 	int err = 0;
 
 	while (taker && !err && (chunk = db->api.fetch_chunk(result))) {
 		err = chunk_take(db, chunk, taker);
 		db->api.destroy_data_chunk(&chunk);
 	}
-	return err ? error_set(e, err, "cannot take what the store found") : 0;
+	if (err)
+		return error_set(e, err, "cannot take what the store found");
+	why = db->api.result_error(&result); /* that ended a stream */
+	return why ? error_say(e, EIO, "DuckDB: %s", why) : 0;
 }
 
 /* Takes the rows, or the words of an error, and frees the result. */
@@ -265,23 +269,50 @@ static void value_put(struct bytes *to, const struct bound *value)
 		integer_put(to, value->number, "::UBIGINT");
 }
 
+/* SQL with the values in it. 0 or -ENOMEM; free it in any case. */
+static int sql_make(const struct statement *s, struct bytes *sql, struct error *e)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < s->sql.count; i++) {
+		if (s->sql.data[i] == '?' && next < s->values.count)
+			value_put(sql, &s->values.data[next++]);
+		else
+			bytes_put_u8(sql, s->sql.data[i]);
+	}
+	bytes_put_u8(sql, 0);
+	return s->failed || s->sql.failed || sql->failed ? error_say(e, ENOMEM, OUT_OF_MEMORY) : 0;
+}
+
 int statement_ask(struct database *db, duckdb_connection connection, const struct statement *s,
 		  const struct row_taker *taker, struct error *e)
 {
 	struct bytes sql = {0};
-	size_t next = 0;
-	int err;
+	int err = sql_make(s, &sql, e);
 
-	for (size_t i = 0; i < s->sql.count; i++) {
-		if (s->sql.data[i] == '?' && next < s->values.count)
-			value_put(&sql, &s->values.data[next++]);
-		else
-			bytes_put_u8(&sql, s->sql.data[i]);
+	err = err ? err : sql_run(db, connection, (const char *)sql.data, taker, e);
+	bytes_free(&sql);
+	return err;
+}
+
+int statement_stream(struct database *db, duckdb_connection connection, const struct statement *s,
+		     const struct row_taker *taker, struct error *e)
+{
+	struct duckdb_result result = {0};
+	duckdb_statement prepared = NULL;
+	struct bytes sql = {0};
+	int err = sql_make(s, &sql, e);
+
+	if (!err && db->api.prepare(connection, (const char *)sql.data, &prepared)) {
+		const char *why = db->api.prepare_error(prepared);
+
+		err = error_say(e, EIO, "DuckDB: %s", why ? why : OUT_OF_MEMORY);
 	}
-	bytes_put_u8(&sql, 0);
-	err = s->failed || s->sql.failed || sql.failed
-		      ? error_say(e, ENOMEM, OUT_OF_MEMORY)
-		      : sql_run(db, connection, (const char *)sql.data, taker, e);
+	if (!err)
+		err = result_end(db, db->api.execute_prepared_streaming(prepared, &result), &result,
+				 taker, e);
+	if (prepared)
+		db->api.destroy_prepare(&prepared);
 	bytes_free(&sql);
 	return err;
 }

@@ -104,6 +104,10 @@ int statement_run(struct database *db, duckdb_connection connection, const struc
 int statement_ask(struct database *db, duckdb_connection connection, const struct statement *s,
 		  const struct row_taker *taker, struct error *e);
 
+/* The same for a query with many rows: they are taken while it runs, and are not kept before. */
+int statement_stream(struct database *db, duckdb_connection connection, const struct statement *s,
+		     const struct row_taker *taker, struct error *e);
+
 /* Runs SQL without values. */
 int sql_run(struct database *db, duckdb_connection connection, const char *sql,
 	    const struct row_taker *taker, struct error *e);

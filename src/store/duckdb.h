@@ -79,6 +79,7 @@ enum { /* of logical types */
 	F(duckdb_state, bind_varchar_length,                                                       \
 	  (duckdb_statement, duckdb_count i, const char *, duckdb_count bytes))                    \
 	F(duckdb_state, execute_prepared, (duckdb_statement, struct duckdb_result *))              \
+	F(duckdb_state, execute_prepared_streaming, (duckdb_statement, struct duckdb_result *))    \
 	F(duckdb_type, create_logical_type, (int))                                                 \
 	F(void, destroy_logical_type, (duckdb_type *))                                             \
 	F(duckdb_chunk, create_data_chunk, (duckdb_type *, duckdb_count columns))                  \

@@ -26,12 +26,16 @@ struct finding {
 	struct pool *pool;
 	const struct asking *asking;
 	struct received_batch *out;
-	struct store_ids ids;	     /* of traces of which the file may have spans */
-	struct bytes_map resources;  /* struct shared by number and service */
-	struct map scopes;	     /* struct shared by number */
-	VEC(struct shared *) shared; /* all of these */
-	struct map texts;	     /* struct stored_text by their numbers */
-	struct bytes_map seen;	     /* what tells the spans of `out` apart */
+	const struct store_brief *brief; /* as in struct store_finding */
+	struct map told;		 /* by a hash of their ids: a set */
+	struct pool told_pool;		 /* of the one that is told */
+	uint64_t rank, least_ns;	 /* of store_kernel_least() */
+	struct store_ids ids;		 /* of traces of which the file may have spans */
+	struct bytes_map resources;	 /* struct shared by number and service */
+	struct map scopes;		 /* struct shared by number */
+	VEC(struct shared *) shared;	 /* all of these */
+	struct map texts;		 /* struct stored_text by their numbers */
+	struct bytes_map seen;		 /* what tells the spans of `out` apart */
 	struct bytes key;
 };
 
@@ -156,6 +160,37 @@ static int place_find(struct finding *f, const struct row *row, const struct rec
 	return err ? err : 1;
 }
 
+static uint64_t ids_hash(const struct received_span *span)
+{
+	return hash_u64(span->span_id ^ hash_u64(span->trace.low ^ hash_u64(span->trace.high)));
+}
+
+/* Tells of a kernel span of which nothing is kept. */
+static int span_tell(struct finding *f, const struct row *row, struct received_span *span)
+{
+	uint64_t hash = ids_hash(span);
+	int err;
+
+	if (map_get(&f->told, hash))
+		return 0;
+	pool_reset(&f->told_pool);
+	span->end_ns = span->begin_ns + row_number(row, COLUMN_duration_ns);
+	span->name = text_keep(&f->told_pool, row_stored(row, COLUMN_name));
+	span->trace_state = span->status_text = "";
+	err = span->name ? map_put(&f->told, hash, PRESENT) : -ENOMEM;
+	err = err ? err : resource_take(f, row, &span->resource);
+	err = err ? err : scope_take(f, row, &span->scope);
+	err = err ? err
+		  : thread_text_read(row_stored(row, COLUMN_attributes), &f->told_pool,
+				     &span->attributes);
+	return err ? err : f->brief->tell(f->brief->arg, span);
+}
+
+static bool is_brief(const struct finding *f, const struct row *row)
+{
+	return f->brief && row_number(row, COLUMN_duration_ns) < f->brief->least_ns;
+}
+
 static int span_take(void *arg, const struct row *row)
 {
 	struct finding *f = arg;
@@ -166,8 +201,13 @@ static int span_take(void *arg, const struct row *row)
 				     .kind = row_small(row, COLUMN_kind),
 				     .status = row_small(row, COLUMN_status)};
 	struct seen *seen;
-	int err = asking_is_over(f->asking) ? -ETIMEDOUT : place_find(f, row, &span, &seen);
+	int err = 0;
 
+	if (asking_is_over(f->asking))
+		return -ETIMEDOUT;
+	if (is_brief(f, row))
+		return span_tell(f, row, &span);
+	err = place_find(f, row, &span, &seen);
 	if (err <= 0)
 		return err;
 	span.end_ns = span.begin_ns + row_number(row, COLUMN_duration_ns);
@@ -235,6 +275,22 @@ static int texts_find(struct finding *f, const struct asking *a, struct error *e
 	return err;
 }
 
+/* FROM the table, and which rows of it. */
+static void rows_add(struct statement *s, const struct finding *f)
+{
+	statement_add(s, " FROM ");
+	table_add(s, f, f->kernel ? "kernel" : "spans");
+	statement_add(s, " WHERE trace IN (");
+	ids_add(s, &f->ids);
+	if (!f->brief)
+		return;
+	statement_add(s, " AND begin_ns < ?");
+	statement_bind_number(s, f->brief->to_ns);
+	/* no sum of two times, which could be too large */
+	statement_add(s, " AND greatest(begin_ns, ?) - begin_ns <= duration_ns");
+	statement_bind_number(s, f->brief->from_ns);
+}
+
 static int spans_find(struct finding *f, const struct asking *a, struct error *e)
 {
 	struct row_taker taker = {.take = span_take, .arg = f};
@@ -244,21 +300,21 @@ static int spans_find(struct finding *f, const struct asking *a, struct error *e
 	statement_add(&s, "SELECT " SPAN_COLUMN_NAMES);
 	typed_columns_add(&s, &f->typed);
 	taker.columns = COLUMN_FIRST_PART + f->typed.texts + f->typed.numbers;
-	statement_add(&s, " FROM ");
-	table_add(&s, f, f->kernel ? "kernel" : "spans");
-	statement_add(&s, " WHERE trace IN (");
-	ids_add(&s, &f->ids);
+	rows_add(&s, f);
 	if (f->begin_from_ns) {
 		/* ids have no order, but spans are stored by time: DuckDB skips those before */
 		statement_add(&s, " AND begin_ns >= ?");
 		statement_bind_number(&s, f->begin_from_ns);
 	}
-	if (f->kernel)
+	if (f->kernel && !f->brief)
 		statement_add(&s,
 			      " ORDER BY duration_ns DESC, begin_ns LIMIT " TEXT(STORE_KERNEL_MAX));
-	err = statement_ask(&a->store->db, a->connection, &s, &taker, e);
+	if (f->brief)
+		err = statement_stream(&a->store->db, a->connection, &s, &taker, e);
+	else
+		err = statement_ask(&a->store->db, a->connection, &s, &taker, e);
 	statement_free(&s);
-	return err;
+	return !err && f->brief && asking_is_over(a) ? -ETIMEDOUT : err;
 }
 
 /* What is of one file alone. */
@@ -276,6 +332,8 @@ static void finding_end(struct finding *f)
 	vec_free(&f->shared);
 	vec_free(&f->ids);
 	bytes_map_free(&f->seen);
+	map_free(&f->told);
+	pool_free(&f->told_pool);
 	bytes_free(&f->key);
 }
 
@@ -343,10 +401,65 @@ int store_find_until(struct store *s, const struct store_finding *what, struct p
 {
 	struct finding finding = {.kernel = what->kernel,
 				  .begin_from_ns = what->begin_from_ns,
+				  .brief = what->brief,
 				  .pool = pool,
 				  .out = out};
 
 	return find(s, &finding, what, e);
+}
+
+static int duration_take(void *arg, const struct row *row)
+{
+	struct finding *f = arg;
+	uint64_t duration_ns = row_number(row, 0);
+
+	if (duration_ns >= f->least_ns)
+		f->least_ns = duration_ns + 1;
+	return 0;
+}
+
+/* Looks in a file for the longest of the kernel spans that are too many. */
+static int duration_find(struct finding *f, const struct asking *a, struct error *e)
+{
+	const struct row_taker taker = {duration_take, f, 1};
+	struct statement s = {0};
+	int err;
+
+	statement_add(&s, "SELECT duration_ns");
+	rows_add(&s, f);
+	statement_add(&s, " ORDER BY duration_ns DESC LIMIT 1 OFFSET ?");
+	statement_bind_number(&s, f->rank);
+	err = statement_ask(&a->store->db, a->connection, &s, &taker, e);
+	statement_free(&s);
+	return err;
+}
+
+int store_kernel_least(struct store *s, const struct store_finding *what, uint64_t count,
+		       uint64_t *least_ns, struct error *e)
+{
+	struct finding f = {.kernel = true, .brief = what->brief, .rank = count};
+	const struct asked asked = {
+		.ids = what->ids, .with_kernel = true, .until_ns = what->until_ns};
+	struct asking asking;
+	int err;
+
+	*least_ns = 0;
+	if (!what->ids->count)
+		return 0;
+	err = asking_begin_for(&asking, s, &asked, e);
+	for (size_t i = 0; i < asking.files.count && !err; i++) {
+		f.file = asking.files.data[i];
+		err = asking_choose(&asking, f.file, what->ids, &f.ids);
+		if (err)
+			error_set(e, err, "cannot ask the store");
+		else if (f.ids.count)
+			err = duration_find(&f, &asking, e);
+	}
+	err = asking_end(&asking, err, e);
+	finding_end(&f);
+	if (!err)
+		*least_ns = f.least_ns;
+	return err;
 }
 
 int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,

@@ -2,8 +2,10 @@
 #include "store/span_text.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/json_bytes.h"
+#include "base/json_reader.h"
 #include "span/attributes.h"
 
 static void text_begin(struct json *j, struct bytes *to)
@@ -152,6 +154,75 @@ int rest_text(struct bytes *to, const struct received_span *span)
 int attributes_text_read(struct stored_text text, struct pool *pool, struct received_list *list)
 {
 	return attributes_read(text.data, text.bytes, pool, &list->data, &list->count);
+}
+
+#define THREAD_ATTRIBUTES_MAX 24 /* one for each part of a split, and a few others */
+
+static bool tells_thread(struct json_text key)
+{
+	static const char time[] = "fathom.time.";
+
+	return json_text_is(key, "fathom.kind") || json_text_is(key, "thread.id") ||
+	       json_text_is(key, "fathom.tid") ||
+	       (key.bytes >= sizeof(time) && memcmp(key.data, time, sizeof(time) - 1) == 0);
+}
+
+/* A text in the pool; NULL: out of memory. */
+static const char *decoded(struct json_text text, struct pool *pool)
+{
+	char *copy = pool_alloc(pool, text.bytes + 1, 1);
+
+	if (copy && text.is_escaped)
+		json_text_decode(text, copy);
+	else if (copy)
+		memcpy(copy, text.data, text.bytes);
+	return copy;
+}
+
+/* Reads the value of a key, if it is a text or a whole number. Its type is left alone otherwise. */
+static int thread_value_read(struct json_reader *r, struct json_text key, struct pool *pool,
+			     struct attribute *to)
+{
+	enum json_type type = json_peek(r);
+	struct json_text text = {.data = ""};
+
+	if (type != JSON_STRING && type != JSON_NUMBER) {
+		json_skip(r);
+		return 0;
+	}
+	json_scalar_read(r, &text);
+	if (type == JSON_NUMBER && !json_text_s64(text, &to->integer))
+		return 0;
+	to->type = type == JSON_STRING ? VALUE_STRING : VALUE_INTEGER;
+	to->key = decoded(key, pool);
+	if (type == JSON_STRING)
+		to->string = decoded(text, pool);
+	return !to->key || (type == JSON_STRING && !to->string) ? -ENOMEM : 0;
+}
+
+int thread_text_read(struct stored_text text, struct pool *pool, struct received_list *list)
+{
+	struct attribute *data = pool_alloc(pool, THREAD_ATTRIBUTES_MAX, sizeof(*data));
+	struct json_reader r;
+	struct json_text key;
+	size_t count = 0;
+	int err = data ? 0 : -ENOMEM;
+
+	json_reader_init(&r, text.data, text.bytes, ATTRIBUTES_DEPTH + 1);
+	json_object_enter(&r);
+	while (!err && json_key_next(&r, &key)) {
+		if (count == THREAD_ATTRIBUTES_MAX || !tells_thread(key)) {
+			json_skip(&r);
+			continue;
+		}
+		err = thread_value_read(&r, key, pool, &data[count]);
+		count += data[count].key != NULL;
+	}
+	if (!err && json_finish(&r))
+		err = -EINVAL;
+	if (!err)
+		*list = (struct received_list){.data = data, .count = count};
+	return err;
 }
 
 /* The keys of an object of this file. */

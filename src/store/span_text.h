@@ -34,6 +34,9 @@ struct stored_text {
 
 /* Read such texts again, into the pool. 0, -EINVAL or -ENOMEM. */
 int attributes_text_read(struct stored_text text, struct pool *pool, struct received_list *list);
+/* The same of those alone that tell what a thread did: `fathom.kind`, `fathom.tid`, `thread.id`
+ * and `fathom.time.*`. A number that is not whole is passed over. */
+int thread_text_read(struct stored_text text, struct pool *pool, struct received_list *list);
 int resource_text_read(struct stored_text text, struct pool *pool,
 		       struct received_resource *resource);
 int scope_text_read(struct stored_text text, struct pool *pool, struct received_scope *scope);

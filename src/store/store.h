@@ -237,17 +237,40 @@ int store_find(struct store *s, const struct store_ids *ids, struct pool *pool,
 int store_find_kernel(struct store *s, const struct store_ids *ids, struct pool *pool,
 		      struct received_batch *out, struct error *e);
 
+/*
+ * Kernel spans that lie in a time, in part at least; `to_ns` is not in it. All of them are found.
+ * Those that are shorter than `least_ns` are told, one by one, and not appended. What one points to
+ * is there until tell() returns, but for its resource and scope: these stay, and get their texts at
+ * the end. Of its attributes it has those that tell what a thread did: `fathom.kind`, `fathom.tid`,
+ * `thread.id` and `fathom.time.*`. One of which there are several versions is told once. An error
+ * of tell() ends it.
+ */
+struct store_brief {
+	uint64_t from_ns, to_ns;
+	uint64_t least_ns;
+	int (*tell)(void *arg, const struct received_span *span);
+	void *arg;
+};
+
 /* Either of both, with a time. */
 struct store_finding {
 	const struct store_ids *ids;
-	bool kernel;		/* kernel spans; else the others */
-	uint64_t begin_from_ns; /* those that begin then or later; 0: all */
-	uint64_t until_ns;	/* as in struct store_query */
+	bool kernel;			 /* kernel spans; else the others */
+	uint64_t begin_from_ns;		 /* those that begin then or later; 0: all */
+	uint64_t until_ns;		 /* as in struct store_query */
+	const struct store_brief *brief; /* of kernel spans; NULL: the longest ones are found */
 };
 
 /* The same. -ETIMEDOUT if the time is over. */
 int store_find_until(struct store *s, const struct store_finding *what, struct pool *pool,
 		     struct received_batch *out, struct error *e);
+
+/*
+ * How long kernel spans must be so that no file has more than `count` of them: those of `brief`,
+ * whose `least_ns` does not matter. 0: none has more. -ETIMEDOUT as above.
+ */
+int store_kernel_least(struct store *s, const struct store_finding *what, uint64_t count,
+		       uint64_t *least_ns, struct error *e);
 
 struct store_operation {
 	const char *service;

@@ -131,6 +131,97 @@ TEST(what_was_taken_back_is_not_there)
 	drop(s);
 }
 
+struct told_spans {
+	size_t count;
+	uint64_t total_ns;
+	bool known; /* all have name and service, and of their attributes what tells of threads */
+};
+
+static int told_take(void *arg, const struct received_span *span)
+{
+	struct told_spans *told = arg;
+
+	told->count++;
+	told->total_ns += received_duration_ns(span);
+	told->known &= strcmp(span->name, "lock") == 0 && span->attributes.count == 1 &&
+		       strcmp(span->resource->service, "shop") == 0;
+	return 0;
+}
+
+/* Ten waits one after the other, of 1 to 10 us, from the begin of trace 7 on. */
+static struct store *waits_open(void)
+{
+	struct store *s = open_empty();
+	uint64_t at_ns = make(7, 1, "request").begin_ns;
+
+	for (uint64_t i = 1; i <= 10; i++) {
+		struct received_span span = wait_make(7, 1 + i, first);
+
+		span.begin_ns = at_ns;
+		span.end_ns = at_ns + i * 1000;
+		at_ns = span.end_ns + 1;
+		append(s, &span, 1);
+	}
+	commit(s, 100);
+	return s;
+}
+
+static size_t brief_find(struct store *s, const struct store_brief *brief)
+{
+	struct trace_id id = {1, 7};
+	const struct store_ids ids = {&id, 1, 1};
+	const struct store_finding finding = {.ids = &ids, .kernel = true, .brief = brief};
+	struct received_batch batch = {0};
+	struct error e = {0};
+	size_t count;
+
+	if (store_find_until(s, &finding, &pool, &batch, &e))
+		CHECK_FAIL("%s", e.text);
+	count = batch.count;
+	vec_free(&batch);
+	return count;
+}
+
+TEST(short_ones_of_a_time_are_told)
+{
+	struct store *s = waits_open();
+	uint64_t begin_ns = make(7, 1, "request").begin_ns;
+	struct told_spans told = {.known = true};
+	struct store_brief brief = {.from_ns = begin_ns,
+				    .to_ns = UINT64_MAX,
+				    .least_ns = 4000,
+				    .tell = told_take,
+				    .arg = &told};
+
+	CHECK_EQ(brief_find(s, &brief), 7);
+	CHECK_EQ(told.count, 3);
+	CHECK_EQ(told.total_ns, 6000);
+	CHECK(told.known);
+	brief.least_ns = 0;		 /* all are appended */
+	brief.from_ns = begin_ns + 1500; /* the second one is under way */
+	CHECK_EQ(brief_find(s, &brief), 9);
+	brief.to_ns = begin_ns + 3500; /* and the third */
+	CHECK_EQ(brief_find(s, &brief), 2);
+	CHECK_EQ(told.count, 3);
+	drop(s);
+}
+
+TEST(how_long_the_longest_ones_are)
+{
+	struct store *s = waits_open();
+	struct trace_id id = {1, 7};
+	const struct store_ids ids = {&id, 1, 1};
+	const struct store_brief brief = {.to_ns = UINT64_MAX};
+	const struct store_finding finding = {.ids = &ids, .kernel = true, .brief = &brief};
+	uint64_t least_ns = 1;
+
+	CHECK_EQ(store_kernel_least(s, &finding, 10, &least_ns, NULL), 0);
+	CHECK_EQ(least_ns, 0);
+	CHECK_EQ(store_kernel_least(s, &finding, 3, &least_ns, NULL), 0);
+	CHECK_EQ(least_ns, 7001); /* three are longer */
+	drop(s);
+}
+
 /* Makes the file what version 4 wrote. */
 static void file_age(void)
 {
