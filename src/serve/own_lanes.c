@@ -10,6 +10,7 @@
 #include "serve/own_columns.h"
 #include "serve/own_span.h"
 #include "serve/parameters.h"
+#include "serve/states.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define LENGTH_NS (10 * SECOND_NS) /* unless asked for otherwise */
@@ -17,9 +18,12 @@
 #define BEFORE_NS (60 * SECOND_NS) /* spans that began so long before are looked at, too */
 #define TRACES 300		   /* unless asked for otherwise */
 #define HOSTS_MAX 200
+#define STATES_MAX 50000 /* kernel spans of an answer, also unless asked for otherwise */
+#define PIECES_MOST 2000 /* a screen has about so many pixels */
 
 struct lanes_query {
 	uint64_t from_ns, to_ns, traces;
+	uint64_t states;  /* kernel spans: if there are more, short ones are joined */
 	const char *host; /* NULL: any */
 	bool with_cpus;	  /* which thread had which CPU, too */
 };
@@ -28,11 +32,13 @@ struct lanes_query {
 static const char *parameters_read(struct query *q, struct lanes_query *out)
 {
 	const char *limit = query_value(q, "limit"), *cpus = query_value(q, "cpus");
+	const char *states = query_value(q, "states");
 	uint64_t now_ns = own_now_ns();
 
 	*out = (struct lanes_query){.from_ns = now_ns - LENGTH_NS,
 				    .to_ns = now_ns,
 				    .traces = TRACES,
+				    .states = STATES_MAX,
 				    .host = query_value(q, "host"),
 				    .with_cpus = cpus && strcmp(cpus, "1") == 0};
 	if (!own_range(q, &out->from_ns, &out->to_ns) || out->from_ns >= out->to_ns)
@@ -41,6 +47,8 @@ static const char *parameters_read(struct query *q, struct lanes_query *out)
 		return "the range has an hour at most";
 	if (limit && (!number_parse(limit, GATHER_TRACES_MAX, &out->traces) || !out->traces))
 		return "limit is a number of traces from 1 to 1000";
+	if (states && (!number_parse(states, STATES_MAX, &out->states) || !out->states))
+		return "states is a number of kernel spans from 1 to 50000";
 	return NULL;
 }
 
@@ -85,8 +93,78 @@ static int spans_choose(struct received_batch *batch, const struct lanes_query *
 	return err;
 }
 
-static int spans_find(struct query *q, const struct lanes_query *query,
-		      struct received_batch *batch, bool *is_partial)
+/* What was found: spans, and the hosts of all spans of the time. */
+struct lanes_found {
+	struct gathered g;
+	host_list hosts;
+	uint64_t joined_below_ns; /* kernel spans that are shorter are joined; 0: none is */
+	bool is_partial;
+};
+
+/* ---- kernel spans ---- */
+
+static int state_tell(void *arg, const struct received_span *span)
+{
+	return states_add(arg, span);
+}
+
+/* Which of them are joined while they are read. 0: all are few enough to be kept as they are. */
+static int least_find(struct query *q, const struct lanes_query *query,
+		      const struct store_finding *finding, uint64_t *least_ns)
+{
+	uint64_t piece_ns = (query->to_ns - query->from_ns) / PIECES_MOST;
+	struct store *store = q->source->store;
+	int err = store_kernel_least(store, finding, query->states, least_ns, q->e);
+
+	if (err || !*least_ns)
+		return err;
+	err = store_kernel_least(store, finding, query->states / 2, least_ns, q->e);
+	*least_ns = *least_ns > piece_ns ? *least_ns : piece_ns;
+	return err;
+}
+
+/* Reads them, and joins short ones where there are too many. */
+static int kernel_join(struct query *q, const struct lanes_query *query,
+		       const struct store_ids *ids, struct received_batch *batch,
+		       struct states *states)
+{
+	struct store_brief brief = {.from_ns = query->from_ns,
+				    .to_ns = query->to_ns,
+				    .tell = state_tell,
+				    .arg = states};
+	const struct store_finding finding = {.ids = ids, .kernel = true, .brief = &brief};
+	uint64_t range_ns = query->to_ns - query->from_ns;
+	int err = least_find(q, query, &finding, &brief.least_ns);
+
+	states->width_ns = brief.least_ns;
+	err = err ? err : store_find_until(q->source->store, &finding, q->pool, batch, q->e);
+	return err ? err : states_fit(states, batch, range_ns / PIECES_MOST, range_ns);
+}
+
+/* If all of them take too much time, these are the longest ones. */
+static int kernel_find(struct query *q, const struct lanes_query *query,
+		       const struct store_ids *ids, struct lanes_found *found)
+{
+	struct states states = {.pool = q->pool, .most = query->states};
+	struct received_batch *batch = &found->g.batch;
+	int err = kernel_join(q, query, ids, batch, &states);
+
+	if (err == -ETIMEDOUT) {
+		error_clear(q->e);
+		states_clear(&states);
+		states.width_ns = 0;
+		found->is_partial = true;
+		err = store_find_kernel(q->source->store, ids, q->pool, batch, q->e);
+	}
+	err = err ? err : states_put(&states, batch);
+	found->joined_below_ns = states.list.count ? states.width_ns : 0;
+	states_free(&states);
+	return err;
+}
+
+/* ---- all of it ---- */
+
+static int spans_find(struct query *q, const struct lanes_query *query, struct lanes_found *found)
 {
 	const struct store_query search = {
 		.kind = -1,
@@ -99,22 +177,15 @@ static int spans_find(struct query *q, const struct lanes_query *query,
 
 	for (size_t i = 0; i < marks.count && !err; i++)
 		err = vec_push(&ids, marks.data[i].id);
-	*is_partial = marks.is_partial || marks.count == query->traces;
-	err = err ? err : traces_joined(q, &ids, batch);
-	err = err ? err : store_find_kernel(q->source->store, &ids, q->pool, batch, q->e);
+	found->is_partial = marks.is_partial || marks.count == query->traces;
+	err = err ? err : traces_joined(q, &ids, &found->g.batch);
+	err = err ? err : kernel_find(q, query, &ids, found);
 	vec_free(&marks);
 	vec_free(&ids);
 	return err;
 }
 
 /* ---- the answer ---- */
-
-/* What was found: spans, and the hosts of all spans of the time. */
-struct lanes_found {
-	struct gathered g;
-	host_list hosts;
-	bool is_partial;
-};
 
 static int answer_write(struct query *q, const struct lanes_query *query, struct lanes_found *found,
 			bool in_columns)
@@ -132,6 +203,8 @@ static int answer_write(struct query *q, const struct lanes_query *query, struct
 	for (size_t i = 0; i < found->hosts.count; i++)
 		json_string(&j, NULL, found->hosts.data[i]);
 	json_array_end(&j);
+	if (found->joined_below_ns)
+		json_u64(&j, "joined_below_ns", found->joined_below_ns);
 	if (!err)
 		err = in_columns ? own_columns_write(&j, &found->g, q->pool, false)
 				 : own_spans_write(&j, &found->g.batch);
@@ -150,7 +223,7 @@ static int lanes_answer(struct query *q, bool in_columns)
 
 	if (why)
 		return own_error(q, MHD_HTTP_BAD_REQUEST, why);
-	err = spans_find(q, &query, &found.g.batch, &found.is_partial);
+	err = spans_find(q, &query, &found);
 	err = err ? err : spans_choose(&found.g.batch, &query, &found.hosts);
 	err = err ? err : answer_write(q, &query, &found, in_columns);
 	vec_free(&found.hosts);

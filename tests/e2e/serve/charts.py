@@ -137,9 +137,51 @@ def check_lanes(server, checks, described, send, span_of):
         checks.equal(f"described: lanes {parameters}", described.check("/api/v1/lanes", status, answer), "")
         checks.equal(f"lanes: {parameters}", (sorted(answer["hosts"]), sorted(span["attributes"]["thread.id"] for span in answer["spans"])),
                      (["lane-1", "lane-2"], threads))
-    for parameters in ({"from": "3h"}, {"limit": "0"}):
+    for parameters in ({"from": "3h"}, {"limit": "0"}, {"states": "0"}, {"states": "50001"}):
         status, answer = server.get("/api/v1/lanes", **parameters)
         checks.equal(f"lanes: {parameters} is refused", (status, described.check("/api/v1/lanes", status, answer)), (400, ""))
+
+
+WAITS, PARTS = 400, ("disk", "network", "lock")
+
+
+def told_of(spans):
+    """How many waits spans tell, and the time of these and of each part."""
+    told = dict.fromkeys(("waits", "ns", *PARTS), 0)
+    for span in spans:
+        attributes, took = span["attributes"], span["end_unix_ns"] - span["begin_unix_ns"]
+        told["waits"] += attributes.get("fathom.joined", 1)
+        told["ns"] += attributes.get("fathom.joined_ns", took)
+        for part in PARTS:
+            told[part] += attributes.get(f"fathom.time.{part}_ns", 0)
+    return told
+
+
+def check_joined(server, checks, described, send, span_of):
+    """Too many waits are joined, and none of their time is lost."""
+    trace, waits = 0x1b << 96, []
+    for i in range(WAITS):
+        part, took = PARTS[i % 3], 1 + i * 7 % 13  # in ms
+        waits.append(span_of(trace + 1, 2 + i, part, parent=1, at=i * 20, took=took, attributes={
+            "thread.id": 9, "fathom.kind": "wait", f"fathom.time.{part}_ns": took * 1000000}))
+    send(span_of(trace + 1, 1, "waits", took=WAITS * 20, attributes={"thread.id": 9}), *waits, resource={"host.name": "joined"})
+    server.wait("the waits are stored", lambda: len(server.get("/api/v1/lanes", **{
+        "from": "5m", "host": "joined", "limit": 1000})[1]["spans"]) == 1 + WAITS)
+
+    def ask(**parameters):
+        status, answer = server.get("/api/v1/lanes", **{"from": "5m", "host": "joined", "limit": 1000}, **parameters)
+        checks.equal(f"described: lanes {parameters}", described.check("/api/v1/lanes", status, answer), "")
+        columns = server.get("/api/v1/lanes/columns", **{"from": "5m", "host": "joined", "limit": 1000}, **parameters)
+        checks.equal(f"described: lanes in columns {parameters}", described.check("/api/v1/lanes/columns", *columns), "")
+        return answer, [span for span in answer["spans"] if span["attributes"].get("fathom.kind") == "wait"]
+    answer, all_of_them = ask()
+    checks.equal("waits that are few are not joined", ("joined_below_ns" in answer, len(all_of_them)), (False, WAITS))
+    answer, joined = ask(states=100)
+    checks.equal("waits that are too many are joined", (answer["joined_below_ns"] > 0, 10 < len(joined) <= 100), (True, True))
+    checks.equal("joined waits tell all of the time", told_of(joined), told_of(all_of_them))
+    longest = max((span for span in joined if "fathom.joined" in span["attributes"]), key=lambda span: span["attributes"]["fathom.joined"])
+    largest = max(PARTS, key=lambda part: longest["attributes"].get(f"fathom.time.{part}_ns", 0))
+    checks.equal("a joined wait is called as its largest part", longest["name"], largest)
 
 
 def check(server, checks, described, send, span_of):
@@ -157,6 +199,7 @@ def check(server, checks, described, send, span_of):
     check_traces(ask, checks)
     check_path(server, checks, described)
     check_lanes(server, checks, described, send, span_of)
+    check_joined(server, checks, described, send, span_of)
     check_edges(ask, checks)
     one = {"service": SERVICE, "operation": OPERATION}
     for path, parameters in (
