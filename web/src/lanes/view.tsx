@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All threads of a time, whichever trace their spans are of.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { addressOf, place, setQuery } from "../lib/address";
 import { query } from "../lib/api";
 import { clock, count, duration, many, moment } from "../lib/format";
@@ -12,8 +12,10 @@ import { idOf, spanOfId, type Time, type Trace, traceIdOf } from "../trace/model
 import { Session } from "../trace/session";
 import { Cpus } from "../trace/cpus";
 import { Threads } from "../trace/threads";
+import { lanesOf } from "../trace/lanes";
 import { timeKeys } from "../trace/time_keys";
 import { type TimeView, viewOfAddress, viewText } from "../trace/time_view";
+import { useFiner } from "./use_finer";
 
 const LENGTHS = ["100ms", "1s", "10s", "60s"] as const;
 const LENGTH_NS: Readonly<Record<string, number>> = { "100ms": 1e8, "1s": 1e9, "10s": 1e10, "60s": 6e10 };
@@ -64,32 +66,47 @@ const Tools = ({ trace, time }: { readonly trace: Trace; readonly time: Time }) 
   );
 };
 
-const Opened = ({ session, trace, time }: { readonly session: Session; readonly trace: Trace; readonly time: Time }) => {
-  const selected = spanOfId(trace, place.value.query.get("span") ?? "", place.value.query.get("trace") ?? "");
+interface OpenedProps {
+  readonly session: Session;
+  readonly trace: Trace;
+  readonly time: Time;
+}
+
+const Opened = ({ session: ofWhole, trace: wholeTrace, time }: OpenedProps) => {
   const whole: TimeView = { from: time.from, to: time.to };
   const [view, setViewState] = useState(() => viewOfAddress(whole));
+  const finer = useFiner(wholeTrace, time, view, place.value.query.get("host") ?? undefined);
+  const { session, trace } = finer ?? { session: ofWhole, trace: wholeTrace };
+  const order = useMemo(() => (time.joinedBelowNs ? lanesOf(wholeTrace).map(({ thread }) => thread) : undefined), [wholeTrace]);
+  const joinedBelowNs = finer ? finer.joinedBelowNs : time.joinedBelowNs;
+  const selectedOf = (t: Trace) => spanOfId(t, place.value.query.get("span") ?? "", place.value.query.get("trace") ?? "");
+  const selected = selectedOf(trace);
+  // what was selected may lie outside of the closer look
+  const [told, ofTold, toldSpan] = selected >= 0 || !finer ? [trace, session, selected] as const : [wholeTrace, ofWhole, selectedOf(wholeTrace)] as const;
   const setView = (next: TimeView) => {
     setViewState(next);
     setQuery({ view: viewText(next, whole) });
   };
-  const select = (span: number) => setQuery({ span: idOf(trace, span), trace: traceIdOf(trace, span) });
-  useKeys([...timeKeys(trace, view, selected, whole, setView), { keys: ["c"], shown: "c", what: "lanes of threads or of CPUs", run: () => toggleCpus(trace, time) }]);
+  const selectOf = (t: Trace) => (span: number) => setQuery({ span: idOf(t, span), trace: traceIdOf(t, span) });
+  const select = selectOf(trace);
+  useKeys([...timeKeys(told, view, toldSpan, whole, setView), { keys: ["c"], shown: "c", what: "lanes of threads or of CPUs", run: () => toggleCpus(trace, time) }]);
   const above = view.from > whole.from || view.to < whole.to ? <button onClick={() => setView(whole)}>whole time</button> : undefined;
   return (
     <>
       <Tools trace={trace} time={time} />
       {time.isPartial && <p class="faint">These may not be all: the newest traces of the time were looked at. A shorter time has more of them.</p>}
-      {trace.count || trace.cpus?.cpu.length ? (
+      {wholeTrace.count || trace.cpus?.cpu.length ? (
         <>
           <div class="trace-body">
             {trace.cpus
               ? <Cpus trace={trace} runs={trace.cpus} view={view} selected={selected} setView={setView} select={select} above={above} />
-              : <Threads trace={trace} view={view} selected={selected} setView={setView} select={select} above={above} />}
-            {selected >= 0
-              ? <Details session={session} trace={trace} span={selected} select={select} />
-              : <section class="details" aria-label="Details"><p class="faint">{many(trace.count, "span")} on {many(trace.threads.length, "thread")}. A click shows what is known of a span, and leads to its trace. W, A, S, D move the time; a drag looks at less of it.</p></section>}
+              : <Threads trace={trace} view={view} selected={selected} setView={setView} select={select} above={above} order={order} />}
+            {toldSpan >= 0
+              ? <Details session={ofTold} trace={told} span={toldSpan} select={selectOf(told)} />
+              : <section class="details" aria-label="Details"><p class="faint">{many(wholeTrace.count, "span")} on {many(wholeTrace.threads.length, "thread")}. A click shows what is known of a span, and leads to its trace. W, A, S, D move the time; a drag looks at less of it.</p></section>}
           </div>
           {!trace.cpus && <Legend splits={[trace.sums]} />}
+          {!trace.cpus && joinedBelowNs > 0 && <p class="faint">Waits below {duration(joinedBelowNs)} are too many to be told apart, and are drawn together: a closer look shows each of them.</p>}
           {!trace.cpus && <p class="faint">Threads are seen while they have spans: {count(trace.threads.length)} had one then. A hatched bar has the shares of its parts, but not their order: the waits of that span are not stored.</p>}
         </>
       ) : (

@@ -53,6 +53,7 @@ export interface ApiColumns {
   readonly to_unix_ns?: string;
   readonly partial?: boolean;
   readonly hosts?: readonly string[];
+  readonly joined_below_ns?: number; // kernel spans that are shorter are joined
   readonly kernel?: string; // which kernel spans it has: "none", "stored", "all"
   readonly begin_unix_ns: string | number;
   readonly count: number;

@@ -104,6 +104,21 @@ const drawShares = (f: Frame, t: Trace, span: number, x: number, width: number, 
   f.context.fillRect(x, y, width, STATE.height);
 };
 
+const SHARES_FROM = 8; // pixels
+
+/** Waits that are too short to be seen, and what ran between them: as much of the place as they had of the time. */
+const drawJoined = (f: Frame, t: Trace, wait: number, x: number, width: number, y: number) => {
+  const length = t.end[wait] - t.begin[wait];
+  const share = length ? Math.min(1, t.joinedNs[wait] / length) : 1;
+  if (width >= SHARES_FROM) {
+    drawShares(f, t, wait, x, width * share, y);
+    return;
+  }
+  f.context.globalAlpha = Math.max(0.25, share);
+  f.context.fillRect(x, y, width, STATE.height);
+  f.context.globalAlpha = 1;
+};
+
 /** Where waits tell a span, it was on a CPU in the rest of its time; others have the shares of their parts, hatched. */
 const drawStates = (f: Frame, t: Trace, lane: Lane, top: number, selected: number) => {
   const { context } = f;
@@ -126,7 +141,8 @@ const drawStates = (f: Frame, t: Trace, lane: Lane, top: number, selected: numbe
     const wait = lane.waits[i];
     const part = mainPart(t, wait);
     context.fillStyle = part < 0 ? variable("plain") : partColours.value[part];
-    context.fillRect(x, y, width, STATE.height);
+    if (t.joined[wait]) drawJoined(f, t, wait, x, width, y);
+    else context.fillRect(x, y, width, STATE.height);
     if (wait !== selected) return;
     context.strokeStyle = variable("text");
     context.lineWidth = 2;

@@ -60,12 +60,11 @@ const isTold = (t: Trace, span: number, waits: readonly number[]): boolean => {
   let off = 0, seen = 0;
   for (let p = 0; p < PART_COUNT; p++) if (!isOnCpu(p)) off += split[p];
   const behind = beginsAfter(t, waits, t.end[span]);
-  for (let i = beginsAfter(t, waits, t.begin[span] - 1); i < behind; i++) seen += Math.min(t.end[waits[i]], t.end[span]) - t.begin[waits[i]];
+  for (let i = beginsAfter(t, waits, t.begin[span] - 1); i < behind; i++) seen += t.joined[waits[i]] ? t.joinedNs[waits[i]] : Math.min(t.end[waits[i]], t.end[span]) - t.begin[waits[i]];
   return Math.abs(seen - off) <= CLOSE * off;
 };
 
-/** The lanes of all threads that are known, in the order in which they had their first span. */
-export const lanesOf = (t: Trace): Lane[] => {
+const makeLanes = (t: Trace): Lane[] => {
   const spans: number[][] = t.threads.map(() => []);
   const waits: number[][] = t.threads.map(() => []);
   for (let i = 0; i < t.count; i++) {
@@ -79,6 +78,25 @@ export const lanesOf = (t: Trace): Lane[] => {
     const depths = depthsOf(t, own);
     return { thread, spans: own, depths, levels: levelsOf(depths), waits: slept, told: own.map((span) => isTold(t, span, slept)), firstNs: t.begin[own[0] ?? slept[0] ?? 0] };
   }).filter((lane) => lane.spans.length || lane.waits.length).sort((a, b) => a.firstNs - b.firstNs || a.thread - b.thread);
+};
+
+const made = new WeakMap<Trace, Lane[]>();
+
+/** The lanes of all threads that are known, in the order in which they had their first span. */
+export const lanesOf = (t: Trace): Lane[] => {
+  const lanes = made.get(t) ?? makeLanes(t);
+  made.set(t, lanes);
+  return lanes;
+};
+
+const emptyLane = (thread: number): Lane => ({ thread, spans: [], depths: [], levels: [], waits: [], told: [], firstNs: 0 });
+
+/** Lanes of threads in their order: those that have nothing stay, and others stand behind them. */
+export const inOrder = (lanes: readonly Lane[], threads: readonly number[]): Lane[] => {
+  const known = new Map(lanes.map((lane) => [lane.thread, lane]));
+  const ordered = threads.map((thread) => known.get(thread) ?? emptyLane(thread));
+  threads.forEach((thread) => known.delete(thread));
+  return [...ordered, ...known.values()];
 };
 
 /** When what a thread waited for was there: then it was ready, but may have waited for a CPU. */
@@ -145,9 +163,11 @@ export const at = (t: Trace, lane: Lane, timeNs: number, inWaits: boolean): numb
 /** What a lane did, in words: the longest kinds of waiting. */
 export const laneParts = (t: Trace, lane: Lane): readonly (readonly [number, number])[] => {
   const sums = new Map<number, number>();
+  const add = (part: number, ns: number) => { sums.set(part, (sums.get(part) ?? 0) + ns); };
   for (const wait of lane.waits) {
     const part = mainPart(t, wait);
-    if (part >= 0) sums.set(part, (sums.get(part) ?? 0) + t.end[wait] - t.begin[wait]);
+    if (t.joined[wait]) splitOf(t, wait).forEach((ns, p) => { if (ns) add(p, ns); });
+    else if (part >= 0) add(part, t.end[wait] - t.begin[wait]);
   }
   return [...sums].sort((a, b) => b[1] - a[1]);
 };

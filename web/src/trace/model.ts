@@ -67,6 +67,8 @@ export interface Trace {
   readonly service: Uint32Array;
   readonly place: Uint32Array; // of a kernel span: where it waits; of `texts`
   readonly waker: Uint32Array; // of a wait: what ended it, such as "redis-server 4112"; of `texts`, 0: not known
+  readonly joined: Float64Array; // of a kernel span: for how many it stands that are too short to be seen; 0: for itself
+  readonly joinedNs: Float64Array; // the sum of the durations of these
   readonly thread: Int32Array; // of `threads`; -1: not known
   readonly threads: readonly Thread[];
   readonly kind: Uint8Array; // of KINDS
@@ -109,6 +111,7 @@ export interface Time {
   readonly to: number;
   readonly isPartial: boolean;
   readonly hosts: readonly string[];
+  readonly joinedBelowNs: number; // kernel spans that are shorter are joined; 0: none is
 }
 
 export const KINDS = ["unspecified", "internal", "server", "client", "producer", "consumer"] as const;
@@ -248,7 +251,7 @@ const ownTime = (t: Pick<Trace, "first" | "next" | "begin" | "end" | "kernel">, 
 const timeOf = (answer: ApiColumns, origin: bigint): Time | undefined => {
   if (answer.from_unix_ns === undefined || answer.to_unix_ns === undefined) return undefined;
   const since = (ns: string) => Number(BigInt(ns) - origin);
-  return { from: since(answer.from_unix_ns), to: since(answer.to_unix_ns), isPartial: answer.partial === true, hosts: answer.hosts ?? [] };
+  return { from: since(answer.from_unix_ns), to: since(answer.to_unix_ns), isPartial: answer.partial === true, hosts: answer.hosts ?? [], joinedBelowNs: Number(answer.joined_below_ns ?? 0) };
 };
 
 const cpusOf = ({ cpus }: ApiColumns, from: number): Cpus | undefined => {
@@ -348,6 +351,14 @@ const kernelOf = (answer: ApiColumns, columns: Columns, texts: Texts) => {
   return { kernel, place, waker };
 };
 
+/** For how many kernel spans one stands, and the time of these. */
+const joinedOf = (answer: ApiColumns, columns: Columns) => {
+  const joined = new Float64Array(answer.count), joinedNs = new Float64Array(answer.count);
+  columns.each("fathom.joined", (span, value) => { joined[span] = Number(value); });
+  columns.each("fathom.joined_ns", (span, value) => { joinedNs[span] = Number(value); });
+  return { joined, joinedNs };
+};
+
 /** The splits of spans, and which have one. */
 const splitsOf = (answer: ApiColumns, columns: Columns) => {
   const split = new Float64Array(answer.count * W), measured = new Uint8Array(answer.count);
@@ -383,7 +394,7 @@ export const makeTrace = (answer: ApiColumns, columns = new Columns(answer)): Pa
   columns.each("edge.probability", (span, value) => { unsure[span] = Number(value) < SURE ? 1 : 0; });
   const services = answer.resources.map(({ service }) => texts.number(service));
   const t = {
-    begin, end, unsure, ...splitsOf(answer, columns), ...kernelOf(answer, columns, texts),
+    begin, end, unsure, ...splitsOf(answer, columns), ...kernelOf(answer, columns, texts), ...joinedOf(answer, columns),
     parent: Int32Array.from(answer.parent), first: new Int32Array(n).fill(-1), next: new Int32Array(n).fill(-1), orphan: new Uint8Array(n),
     name: Uint32Array.from(answer.name), service: Uint32Array.from(answer.resource, (resource) => services[resource]),
     kind: Uint8Array.from(answer.kind), error: Uint8Array.from(answer.status, (status) => (status === STATUS_ERROR ? 1 : 0)), ownNs: new Float64Array(n),

@@ -2,12 +2,12 @@
 // Lanes of the threads of a trace: spans above, states beneath, arrows for wakes.
 import type { ComponentChildren } from "preact";
 import { useCallback, useMemo, useRef } from "preact/hooks";
-import { count, duration, short } from "../lib/format";
+import { count, duration, many, short } from "../lib/format";
 import { PARTS } from "../parts/list";
 import { LaneChart, type Spot } from "./lane_chart";
 import { AXIS, drawLane, drawWakes, type Frame, LANE, STATE } from "./lane_draw";
-import { at, type Lane, laneParts, lanesOf, wakesOf } from "./lanes";
-import { nameOf, type Trace, wakerText } from "./model";
+import { at, inOrder, type Lane, laneParts, lanesOf, wakesOf } from "./lanes";
+import { nameOf, splitOf, type Trace, wakerText } from "./model";
 import type { TimeView } from "./time_view";
 
 const LANES_SHOWN = 200;
@@ -19,6 +19,7 @@ interface Props {
   readonly setView: (view: TimeView) => void;
   readonly select: (span: number) => void;
   readonly above?: ComponentChildren; // beside the line that says what is under the pointer
+  readonly order?: readonly number[] | undefined; // of threads; by their first span without it
 }
 
 const laneText = (t: Trace, lane: Lane): string => {
@@ -26,8 +27,15 @@ const laneText = (t: Trace, lane: Lane): string => {
   return `${count(lane.spans.length)} spans${waits ? `; waited: ${waits}` : ""}`;
 };
 
+/** Waits that are drawn as one. */
+const joinedText = (t: Trace, wait: number): string => {
+  const parts = [...splitOf(t, wait)].map((ns, part) => ({ ns, part })).filter(({ ns }) => ns).sort((a, b) => b.ns - a.ns).slice(0, 3);
+  return `${many(t.joined[wait], "short wait")} in ${duration(t.end[wait] - t.begin[wait])}: ${parts.map(({ ns, part }) => `${PARTS[part].name} ${duration(ns)}`).join(", ")}`;
+};
+
 const hoverText = (t: Trace, span: number): string => {
   if (span < 0) return "";
+  if (t.joined[span]) return joinedText(t, span);
   const woken = wakerText(t, span);
   return `${short(nameOf(t, span), 100)} ${duration(t.end[span] - t.begin[span])}${woken ? `, ${woken}` : ""}`;
 };
@@ -56,8 +64,8 @@ const spanAt = (trace: Trace, lane: Lane, spot: Spot): number => {
   return found >= 0 || !inWaits ? found : at(trace, lane, spot.timeNs, false);
 };
 
-export const Threads = ({ trace, view, selected, setView, select, above }: Props) => {
-  const all = useMemo(() => lanesOf(trace), [trace]);
+export const Threads = ({ trace, view, selected, setView, select, above, order }: Props) => {
+  const all = useMemo(() => (order ? inOrder(lanesOf(trace), order) : lanesOf(trace)), [trace, order]);
   const lanes = useMemo(() => all.slice(0, LANES_SHOWN), [all]);
   const wakes = useMemo(() => wakesOf(trace, lanes), [trace, lanes]);
   const latest = useRef(select);
