@@ -85,9 +85,13 @@ enum hand_off_kind {
 	HAND_OFF_EVENTFD = 2,
 	HAND_OFF_PIPE = 3,
 	HAND_OFF_UNIX = 4,
+	HAND_OFF_SENT = 5, /* bytes over a socket of the process: it may not have slept */
 };
 
-/* A thread ended the sleep of another one of its process, and may have handed work to it. */
+/*
+ * A thread ended the sleep of another one of its process, or sent it bytes, and may have handed
+ * work to it.
+ */
 struct hand_off {
 	u64 time_ns;
 	u32 waker, woken; /* their tids */

@@ -22,4 +22,11 @@ struct hand_off_list {
  */
 int hand_offs_find(struct hand_off_list *out, struct processes *processes, u32 host);
 
+/*
+ * Adds those of one host that bytes tell: of a pair of Unix sockets within a process by which
+ * threads of a pool tell an event loop that they are done. They also tell of a loop that did not
+ * sleep. Only one thread receives there, and it sends nothing back. 0 or -ENOMEM.
+ */
+int hand_offs_sent(struct hand_off_list *out, struct processes *processes, u32 host);
+
 #endif

@@ -34,7 +34,7 @@ static u32 thread_number(struct placing *to, u32 process, u32 tid)
 	struct link *l = to->l;
 	u64 key = (u64)process << 32 | tid;
 	uintptr_t number = (uintptr_t)map_get(&l->thread_numbers, key);
-	struct link_thread t = {.request = NOBODY, .first = NOBODY, .helper = NOBODY};
+	struct link_thread t = {.request = NOBODY, .section = {.first = NOBODY}};
 
 	if (number || to->err)
 		return number ? (u32)number - 1 : 0;

@@ -55,22 +55,32 @@ struct link_item {
 	bool is_call, is_request, is_answered;
 };
 
+/* Calls of a thread that belong together, chained by link_item.next. */
+struct link_section {
+	u32 first, last; /* first is NOBODY without any */
+	u32 calls;	 /* how many they are */
+};
+
 struct link_thread {
-	bool mixed;	 /* it had two requests under way at once: a loop, or a carrier */
-	bool has_word;	 /* it took work over by a wake-up */
-	bool apart;	 /* what it does besides is nobody's */
-	u32 held;	 /* requests that it received and that are not answered */
-	u32 request;	 /* at which it works; NOBODY: none is known */
-	u32 word;	 /* at which it waits for new work; 0: not known */
-	u32 first, last; /* the calls of its section; first is NOBODY without any */
-	u32 section;	 /* how many they are */
-	u32 helper;	 /* a thread that woke this loop and so handed its section back; NOBODY */
-	u32 reads;	 /* requests that it received */
-	u32 received;	 /* the same, in all of its time */
-	u32 woken;	 /* wake-ups in all of its time that may have handed it something */
-	u32 calls;	 /* that it made */
-	u32 labelled;	 /* of these, with a label */
-	u32 outside;	 /* of these, while no request was open */
+	bool mixed;	/* it had two requests under way at once: a loop, or a carrier */
+	bool has_word;	/* it took work over by a wake-up */
+	bool has_files; /* others of its process tell it by files what is done */
+	bool apart;	/* what it does besides is nobody's */
+	u32 held;	/* requests that it received and that are not answered */
+	u32 request;	/* at which it works; NOBODY: none is known */
+	u32 word;	/* at which it waits for new work; 0: not known */
+	struct link_section section;
+	u32 helpers; /* that handed a section back to this loop, which has not answered since */
+	bool helpers_mix;	    /* it is not known for which of them it answers first */
+	u32 helper;		    /* the last one */
+	struct link_section handed; /* its section as it was then */
+	bool handed_whole;	    /* which is one task */
+	u32 reads;		    /* requests that it received */
+	u32 received;		    /* the same, in all of its time */
+	u32 woken;    /* wake-ups in all of its time that may have handed it something */
+	u32 calls;    /* that it made */
+	u32 labelled; /* of these, with a label */
+	u32 outside;  /* of these, while no request was open */
 	/* of a mixed one: wake-ups by it, and those that tell that it hands over later than it
 	 * reads */
 	u32 wakes, late_wakes;

@@ -225,6 +225,7 @@ static int requests_link(struct requests *r, const struct follow_options *option
 
 	for (u32 host = 0; host < r->hosts_count && !err; host++) {
 		err = hand_offs_find(&l->hand_offs, &r->processes, host);
+		err = err ? err : hand_offs_sent(&l->hand_offs, &r->processes, host);
 		err = err ? err : forks_tell(r, l, host);
 	}
 	err = err ? err : edges_find(r, options);

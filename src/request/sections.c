@@ -64,18 +64,29 @@ static struct link_thread *waker_of(struct section_pass *s, const struct link_ev
 	return &s->l->threads.data[(uintptr_t)map_get(&s->l->thread_numbers, key) - 1];
 }
 
+/* A loop that waits for files is told by one of them that a task is done. */
+static bool is_told_by_file(const struct hand_off *h)
+{
+	return h->kind == HAND_OFF_EVENTFD || h->kind == HAND_OFF_PIPE ||
+	       h->kind == HAND_OFF_UNIX || h->kind == HAND_OFF_SENT;
+}
+
 /*
  * A loop that reads several requests and then wakes several threads hands work over later than it
  * reads it. So the request that it read last is not the one that it hands over.
  */
 static void wake_count(struct section_pass *s, const struct link_event *e)
 {
+	const struct hand_off *h = &s->l->in->hand_offs[e->number];
 	struct link_thread *t = waker_of(s, e);
 
+	thread_of(s, e)->has_files |= is_told_by_file(h);
+	if (h->kind == HAND_OFF_SENT)
+		return;
 	t->wakes++;
 	t->run_wakes++;
 	t->late_wakes += t->run_wakes > 1 && t->run_reads > 1;
-	thread_of(s, e)->woken += !link_word_is_lock(s->l, &s->l->in->hand_offs[e->number]);
+	thread_of(s, e)->woken += !link_word_is_lock(s->l, h);
 }
 
 static void read_count(struct link_thread *t)
@@ -124,19 +135,20 @@ static void mixed_find(struct section_pass *s)
 
 static void section_end(struct link_thread *t)
 {
-	t->first = NOBODY;
-	t->section = 0;
+	t->section = (struct link_section){.first = NOBODY};
 }
 
 static void section_add(struct section_pass *s, struct link_thread *t, u32 call)
 {
+	struct link_section *section = &t->section;
+
 	s->l->items[call].next = NOBODY;
-	if (t->first == NOBODY)
-		t->first = call;
+	if (section->first == NOBODY)
+		section->first = call;
 	else
-		s->l->items[t->last].next = call;
-	t->last = call;
-	t->section++;
+		s->l->items[section->last].next = call;
+	section->last = call;
+	section->calls++;
 }
 
 /* Labels a call from behind. Such a label replaces one that a waker gave. */
@@ -152,9 +164,10 @@ static void call_belongs(struct link *l, u32 call, u32 request, enum edge_eviden
 
 /* Compares what both sides say of a section. It tells whether wakers hand over what they work at.
  */
-static void sides_compare(struct section_pass *s, const struct link_thread *t, u32 request)
+static void sides_compare(struct section_pass *s, const struct link_section *section, u32 request)
 {
-	const struct link_item *first = t->first == NOBODY ? NULL : &s->l->items[t->first];
+	const struct link_item *first = section->first == NOBODY ? NULL
+								 : &s->l->items[section->first];
 
 	if (!first || first->evidence != EDGE_WAKE)
 		return;
@@ -163,42 +176,49 @@ static void sides_compare(struct section_pass *s, const struct link_thread *t, u
 		return;
 	}
 	s->agree++;
-	s->sizes[t->section < TASK_MOST ? t->section : TASK_MOST]++;
+	s->sizes[section->calls < TASK_MOST ? section->calls : TASK_MOST]++;
 }
 
 /* The thread has answered a request: its section belongs to it, with what others did for it. */
 static void section_answered(struct section_pass *s, struct link_thread *t, u32 request)
 {
-	sides_compare(s, t, request);
-	for (u32 call = t->first; call != NOBODY; call = s->l->items[call].next)
+	sides_compare(s, &t->section, request);
+	for (u32 call = t->section.first; call != NOBODY; call = s->l->items[call].next)
 		call_belongs(s->l, call, request,
 			     s->l->items[call].is_helper ? EDGE_WAKE : EDGE_THREAD);
 	section_end(t);
 }
 
 /* The calls of the last task in a section: as many as tasks have, or one if that differs. */
-static u32 last_task(const struct section_pass *s, const struct link_thread *t)
+static u32 last_task(const struct section_pass *s, const struct link_section *section)
 {
-	u32 call = t->first;
+	u32 call = section->first;
 
-	for (u32 more = t->section; more > s->task && call != NOBODY; more--)
+	for (u32 more = section->calls; more > s->task && call != NOBODY; more--)
 		call = s->l->items[call].next;
 	return call;
 }
 
-/* Labels the last task of a section, whose begin may be a task of somebody else. */
-static void task_belongs(struct section_pass *s, struct link_thread *t, u32 request)
+/*
+ * Labels the last task of a section, whose begin may be a task of somebody else, unless the ends of
+ * all tasks are seen.
+ */
+static void task_belongs(struct section_pass *s, const struct link_section *section, bool whole,
+			 u32 request)
 {
-	sides_compare(s, t, request);
-	for (u32 call = last_task(s, t); call != NOBODY; call = s->l->items[call].next)
+	u32 call = whole ? section->first : last_task(s, section);
+
+	sides_compare(s, section, request);
+	while (call != NOBODY) {
 		call_belongs(s->l, call, request, EDGE_WAKE);
-	section_end(t);
+		call = call == section->last ? NOBODY : s->l->items[call].next;
+	}
 }
 
 /* The other thread's section will tell to which request the last task of this one belongs. */
 static void task_joins(struct section_pass *s, struct link_thread *t, struct link_thread *to)
 {
-	u32 call = last_task(s, t), next;
+	u32 call = last_task(s, &t->section), next;
 
 	for (; call != NOBODY; call = next) {
 		next = s->l->items[call].next;
@@ -212,35 +232,79 @@ static void task_joins(struct section_pass *s, struct link_thread *t, struct lin
 static void section_handed_back(struct section_pass *s, struct link_thread *t,
 				struct link_thread *to, u64 at_ns)
 {
-	if (link_is_open(s->l, to->request, at_ns))
-		task_belongs(s, t, to->request);
-	else
+	if (link_is_open(s->l, to->request, at_ns)) {
+		task_belongs(s, &t->section, false, to->request);
+		section_end(t);
+	} else {
 		task_joins(s, t, to);
+	}
 	if (t->has_word)
 		t->request = NOBODY;
 }
 
 /*
- * A thread of a pool has woken a loop: the loop will answer for it next. If two threads did so
- * before the loop answers, it is not known which is first.
+ * A thread of a pool has woken a loop, or told it by a file: the loop will answer for it next. What
+ * the thread does then is another task, even before the loop answers. If several threads did so, it
+ * is not known which is first. A loop that slept in between has answered for those before; one that
+ * is told by no file may have slept at a lock.
  */
-static void loop_helped(struct section_pass *s, struct link_thread *helper,
-			struct link_thread *loop)
+static void loop_helped(struct section_pass *s, const struct hand_off *h,
+			struct link_thread *helper, struct link_thread *loop)
 {
-	if (helper->mixed || !helper->has_word || helper->first == NOBODY)
+	static const struct link_section no_section = {.first = NOBODY};
+	u32 number = (u32)(helper - s->l->threads.data);
+	bool by_file = is_told_by_file(h), again = loop->helpers && loop->helper == number;
+
+	if (helper->mixed || by_file != loop->has_files ||
+	    (helper->section.first == NOBODY && (again || !helper->has_word || !by_file)))
 		return;
-	loop->helper = loop->helper == NOBODY ? (u32)(helper - s->l->threads.data) : NOBODY;
+	if (h->kind != HAND_OFF_SENT) {
+		loop->helpers_mix = !by_file && loop->helpers;
+		loop->helpers = 0;
+	}
+	loop->helpers++;
+	loop->helper = number;
+	loop->handed = helper->has_word ? helper->section : no_section;
+	loop->handed_whole = h->kind == HAND_OFF_UNIX || h->kind == HAND_OFF_SENT;
+	if (!by_file)
+		return;
+	section_end(helper);
+	helper->request = NOBODY;
+}
+
+/*
+ * A section was handed back. If the thread has not been given other work since, it took some
+ * unseen: what it did behind the section is not of the request that its waker gave it.
+ */
+static void section_behind(struct section_pass *s, struct link_thread *t,
+			   const struct link_section *handed)
+{
+	struct link_section *section = &t->section;
+
+	if (handed->first == NOBODY || section->first != handed->first)
+		return;
+	section->first = s->l->items[handed->last].next;
+	section->calls -= handed->calls;
+	for (u32 call = section->first; call != NOBODY; call = s->l->items[call].next) {
+		struct link_item *item = &s->l->items[call];
+
+		if (item->evidence == EDGE_WAKE && !item->is_helper)
+			link_label(s->l, call, NOBODY, EDGE_NONE);
+	}
+	t->request = NOBODY;
 }
 
 static void loop_answers(struct section_pass *s, struct link_thread *loop, u32 request)
 {
-	struct link_thread *t = loop->helper == NOBODY ? NULL : &s->l->threads.data[loop->helper];
-
-	loop->helper = NOBODY;
-	if (!t)
+	if (!loop->helpers)
 		return;
-	task_belongs(s, t, request);
-	t->request = NOBODY;
+	loop->helpers_mix |= loop->helpers > 1;
+	if (!loop->helpers_mix) {
+		task_belongs(s, &loop->handed, loop->handed_whole, request);
+		section_behind(s, &s->l->threads.data[loop->helper], &loop->handed);
+	}
+	if (--loop->helpers == 0)
+		loop->helpers_mix = false;
 }
 
 static void request_came(struct section_pass *s, const struct link_event *e)
@@ -299,9 +363,9 @@ static void work_came(struct section_pass *s, const struct link_event *e)
 
 	if (!s->sections || link_word_is_lock(s->l, h))
 		return;
-	if (woken->mixed)
-		loop_helped(s, waker, woken);
-	if (woken->mixed)
+	if (woken->mixed && !link_waker_sleeps_there(s->l, h))
+		loop_helped(s, h, waker, woken);
+	if (woken->mixed || h->kind == HAND_OFF_SENT)
 		return;
 	passes = hands_over_late(waker) || (waker->has_word && waker->word == word);
 	knows = link_is_open(s->l, waker->request, e->time_ns);
@@ -370,9 +434,10 @@ static void sections_pass(struct section_pass *s)
 
 static void thread_forget(struct link_thread *t)
 {
-	t->request = t->first = t->helper = NOBODY;
-	t->has_word = false;
-	t->calls = t->outside = t->section = t->reads = 0;
+	t->request = NOBODY;
+	t->has_word = t->helpers_mix = false;
+	t->helpers = t->calls = t->outside = t->reads = 0;
+	section_end(t);
 }
 
 static void call_forget(struct link_item *item)

@@ -30,7 +30,7 @@ SERVICES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "thrift_serv
 NAMES = ("compose", "user", "post", "nginx", "redis", "memcached", "pages")
 PHASES = {"a": (1, 40), "b": (8, 240)}  # letter of the identities: requests at once, and in all
 EXCHANGES = (6, 9)                      # of a request
-# Its loop that answers need not have slept when a thread of the pool had the answer: nothing is seen then.
+# Several threads of its pool can have answers before its loop answers: it is not known which is first then.
 POST_LEAST = 40
 PROXY = """access_log off; keepalive_requests 1000000;
   server {{ listen 127.0.0.1:{nginx}; location / {{ proxy_pass http://127.0.0.1:{compose}; }} }}"""

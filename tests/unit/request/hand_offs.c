@@ -5,10 +5,13 @@
  */
 #include "request/hand_offs.h"
 
+#include <sys/socket.h>
+
 #include "check.h"
 #include "map/pieces.h"
 #include "map/simulate_internal.h"
 #include "seeds.h"
+#include "talk.h"
 
 #define THREADS 8
 #define SEEDS 30
@@ -132,6 +135,65 @@ TEST(with_gaps_they_are_the_same)
 TEST(with_losses_they_are_the_same)
 {
 	check_law(spoil_by_losses);
+}
+
+/* The talk of two threads over a pair of Unix sockets, in one process unless it is `apart`. */
+static void talk_within(struct talk *t, const char *events, bool apart)
+{
+	talk_begin(t);
+	talk_say(t, events);
+	for (size_t i = 0; i < t->records.count; i++) {
+		union talk_record *r = &t->records.data[i];
+
+		r->head.pid = apart ? r->head.tid : CALLER;
+		if (r->head.kind == RECORD_socket) {
+			r->socket.peer = CALLER_KEY + SERVER_KEY - r->socket.file.key;
+			r->socket.family = AF_UNIX;
+			r->socket.file.kind = FILE_KIND_unix;
+			r->socket.file.flags = 0;
+		} else if (r->head.kind == RECORD_bytes) {
+			r->bytes.file.kind = FILE_KIND_unix;
+			r->bytes.flags = BYTES_UNSURE; /* several threads send */
+		}
+	}
+}
+
+static struct hand_off_list sent_of(const char *events, bool apart)
+{
+	struct talk t = {0};
+	struct hand_off_list list = {0};
+	struct heard h;
+
+	talk_within(&t, events, apart);
+	heard_make(&h, talk_map(&t, 0, t.records.count));
+	process_of_pid(&h.processes, 0, CALLER, t.now_ns, true);
+	process_of_pid(&h.processes, 0, SERVER, t.now_ns, true);
+	CHECK_EQ(hand_offs_sent(&list, &h.processes, 0), 0);
+	heard_free(&h);
+	vec_free(&t.records);
+	return list;
+}
+
+TEST(bytes_within_a_process_tell_who_hands_to_whom)
+{
+	struct hand_off_list list = sent_of("CsCCs", false);
+
+	CHECK_EQ(list.count, 3);
+	for (size_t i = 0; i < list.count; i++) {
+		CHECK_EQ(list.data[i].waker, CALLER);
+		CHECK_EQ(list.data[i].woken, SERVER);
+		CHECK_EQ(list.data[i].kind, HAND_OFF_SENT);
+		CHECK_EQ(list.data[i].word, SERVER_KEY);
+	}
+	CHECK_EQ(list.data[0].time_ns, 2000);
+	CHECK_EQ(list.data[2].time_ns, 5000);
+	vec_free(&list);
+}
+
+TEST(bytes_that_are_answered_or_of_another_process_hand_nothing_over)
+{
+	CHECK_EQ(sent_of("CsSc", false).count, 0);
+	CHECK_EQ(sent_of("CsCs", true).count, 0);
 }
 
 TEST_MAIN()

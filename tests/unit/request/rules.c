@@ -61,6 +61,13 @@ static void wakes(struct scene *s, u32 waker, u32 woken, u64 at_us, u32 word)
 		(struct hand_off){at_us * 1000, waker, woken, word, SERVICE, HAND_OFF_FUTEX};
 }
 
+/* The same without a sleep: by a byte over a socket of the process. */
+static void tells(struct scene *s, u32 waker, u32 woken, u64 at_us)
+{
+	s->hand_offs[s->in.hand_off_count++] =
+		(struct hand_off){at_us * 1000, waker, woken, 0x33, SERVICE, HAND_OFF_SENT};
+}
+
 static u32 light(struct scene *s, u64 id, u64 maker)
 {
 	s->details[s->in.detail_count] = (struct exchange_detail){.light = id,
@@ -337,6 +344,40 @@ TEST(a_task_ends_with_the_answer_of_the_loop_that_it_woke)
 	of_a = call(&s, 8, 21);
 	wakes(&s, 8, 1, 95, 0x600);
 	wakes(&s, 7, 1, 105, 0x600);
+	scene_link(&s);
+	CHECK_EDGE(&s, of_a, a, "wake");
+	CHECK_EDGE(&s, of_b, b, "wake");
+}
+
+/* The loop was awake, and answers later. The thread did not sleep before it took the next task. */
+TEST(a_thread_that_told_a_loop_is_at_its_next_task)
+{
+	struct scene s = scene_new();
+	u32 a = request(&s, 1, 10, 100), b, of_a, of_b;
+
+	wakes(&s, 1, 7, 12, 0x500);
+	b = request(&s, 1, 14, 200);
+	of_a = call(&s, 7, 20);
+	tells(&s, 7, 1, 90);
+	of_b = call(&s, 7, 92);
+	tells(&s, 7, 1, 190);
+	scene_link(&s);
+	CHECK_EDGE(&s, of_a, a, "wake");
+	CHECK_EDGE(&s, of_b, b, "wake");
+}
+
+TEST(of_two_threads_that_told_a_loop_none_is_first)
+{
+	struct scene s = scene_new();
+	u32 a = request(&s, 1, 10, 100), b, of_a, of_b;
+
+	wakes(&s, 1, 7, 12, 0x500);
+	b = request(&s, 1, 14, 110);
+	wakes(&s, 1, 8, 16, 0x500);
+	of_a = call(&s, 7, 20);
+	of_b = call(&s, 8, 21);
+	tells(&s, 8, 1, 90);
+	tells(&s, 7, 1, 92);
 	scene_link(&s);
 	CHECK_EDGE(&s, of_a, a, "wake");
 	CHECK_EDGE(&s, of_b, b, "wake");

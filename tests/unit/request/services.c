@@ -25,6 +25,7 @@ enum {
 	WORD_QUEUE = 0x5000,
 	WORD_INTERPRETER = 0x9000, /* its lock */
 	WORD_FUTURE = 0x20000,
+	WORD_RESULTS = 0x33,
 };
 
 /* A request is served in steps. All calls of a step are made at once. */
@@ -45,6 +46,7 @@ struct job {
 	u32 pending;	/* calls without an answer */
 	u32 thread;	/* that works on it */
 	u32 connection; /* of the client */
+	u64 done_ns;	/* when its thread told the loop that it is done */
 	bool ended;
 	u32 task;     /* of the step, which is the next one to wait for */
 	bool done[2]; /* tasks of the step */
@@ -78,6 +80,7 @@ struct world {
 	VEC(struct task) tasks;
 	VEC(u32) free_connections[PEER_COUNT];
 	VEC(struct task) queue; /* of the pool */
+	VEC(u32) results;	/* jobs that a pool has done, and its loop has to answer */
 	size_t queue_taken;
 	u32 idle[WORKERS], idle_count;
 	bool turning[CARRIERS];
@@ -288,6 +291,24 @@ static void job_answers(struct world *w, u32 number, u64 time_ns, u32 tid)
 		client_goes_on(w, j->connection, time_ns + between(w, 50, 300));
 }
 
+/* A thread of a pool tells the loop that it is done, over a socket. The loop may be awake. */
+static void job_handed_back(struct world *w, u32 number, u64 time_ns, u32 tid)
+{
+	struct hand_off h = {time_ns, tid, TID_LOOP, WORD_RESULTS, PROCESS_SERVICE, HAND_OFF_SENT};
+
+	w->jobs.data[number].ended = true;
+	w->jobs.data[number].done_ns = time_ns;
+	PUSH(&w->results, number);
+	PUSH(&w->out->hand_offs, h);
+	if (w->turning[0])
+		return;
+	h.kind = HAND_OFF_UNIX;
+	h.time_ns -= 200;
+	PUSH(&w->out->hand_offs, h);
+	w->turning[0] = true;
+	happen(w, time_ns + between(w, 4, 60), TURN, 0, NOBODY);
+}
+
 static u64 step_calls(struct world *w, u32 job, const struct step *step, u64 time_ns, u32 tid);
 
 /* The answers of a step are there: makes the next calls, or answers. Returns when that is done. */
@@ -311,7 +332,10 @@ static u64 job_goes_on(struct world *w, u32 job, u64 time_ns, u32 tid)
 		break;
 	}
 	time_ns += between(w, 3, 15);
-	job_answers(w, job, time_ns, tid);
+	if (w->plan->loop_answers)
+		job_handed_back(w, job, time_ns, tid);
+	else
+		job_answers(w, job, time_ns, tid);
 	return time_ns;
 }
 
@@ -423,6 +447,31 @@ static u64 tasks_run(struct world *w, u64 time_ns, u32 tid)
 	return time_ns;
 }
 
+static int by_connection(const void *a, const void *b, void *world)
+{
+	const struct world *w = world;
+	u32 x = w->jobs.data[*(const u32 *)a].connection;
+	u32 y = w->jobs.data[*(const u32 *)b].connection;
+
+	return (x > y) - (x < y);
+}
+
+/* A loop answers what its pool has done, in the order of descriptors. */
+static u64 results_answer(struct world *w, u64 time_ns)
+{
+	if (w->results.count)
+		qsort_r(w->results.data, w->results.count, sizeof(*w->results.data), by_connection,
+			w);
+	for (size_t i = 0; i < w->results.count; i++) {
+		const struct job *j = &w->jobs.data[w->results.data[i]];
+
+		time_ns = (time_ns > j->done_ns ? time_ns : j->done_ns) + between(w, 3, 15);
+		job_answers(w, w->results.data[i], time_ns, TID_LOOP);
+	}
+	w->results.count = 0;
+	return time_ns;
+}
+
 /* A turn of a loop, or what a carrier does next. */
 static void turn(struct world *w, u64 time_ns, u32 carrier)
 {
@@ -430,7 +479,7 @@ static void turn(struct world *w, u64 time_ns, u32 carrier)
 	u32 tid = carries ? TID_CARRIER + carrier : TID_LOOP;
 	size_t until = w->inputs.count;
 
-	if (w->inputs_read == w->inputs.count && !w->tasks.count) {
+	if (w->inputs_read == w->inputs.count && !w->tasks.count && !w->results.count) {
 		w->turning[carrier] = false;
 		return;
 	}
@@ -439,6 +488,7 @@ static void turn(struct world *w, u64 time_ns, u32 carrier)
 		until = w->inputs_read + 1;
 	while (w->inputs_read < until)
 		time_ns = input_read(w, w->inputs.data[w->inputs_read++], time_ns, tid);
+	time_ns = results_answer(w, time_ns);
 	happen(w, time_ns + between(w, 1, 3), TURN, carrier, NOBODY);
 }
 
@@ -566,11 +616,9 @@ static void answer_arrives(struct world *w, u32 number, u64 time_ns)
 	time_ns += between(w, 5, 40);
 	if (!answer_read(w, number, time_ns, tid))
 		return;
-	job_goes_on(w, job, time_ns, tid);
+	time_ns = job_goes_on(w, job, time_ns, tid);
 	if (!w->jobs.data[job].ended)
 		return;
-	if (exchange_at(w, w->jobs.data[job].exchange)->server.last_ns > time_ns)
-		time_ns = exchange_at(w, w->jobs.data[job].exchange)->server.last_ns;
 	if (kind == SERVICE_POOL)
 		happen(w, time_ns + US, WORKS, tid - TID_WORKER, NOBODY);
 	else if (w->plan->pipelined > 1)
@@ -610,6 +658,7 @@ static void world_free(struct world *w)
 	vec_free(&w->inputs);
 	vec_free(&w->tasks);
 	vec_free(&w->queue);
+	vec_free(&w->results);
 	for (u32 i = 0; i < PEER_COUNT; i++)
 		vec_free(&w->free_connections[i]);
 	free(w);

@@ -27,11 +27,12 @@ struct service_plan {
 	u32 at_once;  /* requests, each on a connection of its own */
 	u32 requests; /* in all */
 	u64 seed;
-	bool background;  /* calls on a timer, to a peer that requests call, too */
-	bool outlives;	  /* requests do not wait for their last call */
-	bool lights;	  /* light threads are seen */
-	bool multiplexed; /* one connection to each peer, for all calls at once */
-	u32 pipelined;	  /* requests that a client sends together on its connection; 0 or 1: one */
+	bool background;   /* calls on a timer, to a peer that requests call, too */
+	bool outlives;	   /* requests do not wait for their last call */
+	bool lights;	   /* light threads are seen */
+	bool loop_answers; /* of a pool: the thread that reads answers, too, for its threads */
+	bool multiplexed;  /* one connection to each peer, for all calls at once */
+	u32 pipelined; /* requests that a client sends together on its connection; 0 or 1: one */
 };
 
 struct services {
