@@ -25,6 +25,7 @@ struct deciding {
 	u32 way_count;	    /* that were tried in each direction */
 	u32 best[2];	    /* of the ways in each direction */
 	double complete[2]; /* the share of requests that are, in the best ways */
+	double agree;	    /* of calls without a label, the share of which they find the same */
 };
 
 int decide_space_init(struct decide_space *s, const struct link *l)
@@ -252,16 +253,21 @@ static void ways_choose(struct deciding *d)
 static void agreed_note(struct deciding *d)
 {
 	const struct choice *f = way_best(d, 0), *b = way_best(d, 1);
+	u64 calls = 0, agree = 0;
 
 	for (size_t i = d->p->begin; i < d->p->end; i++) {
 		u32 call = d->l->events[i].number;
+		bool agrees;
 
 		if (d->l->events[i].kind != LINK_CALL)
 			continue;
+		agrees = choices_agree(&f[call], &b[call]);
 		d->space->how[call] = f[call].evidence;
-		d->space->owners[call] = choices_agree(&f[call], &b[call]) ? f[call].request
-									   : NOBODY;
+		d->space->owners[call] = agrees ? f[call].request : NOBODY;
+		calls += d->l->items[call].request == NOBODY;
+		agree += d->l->items[call].request == NOBODY && agrees;
 	}
+	d->agree = calls ? (double)agree / (double)calls : 1;
 }
 
 /* Runs the best ways again with what both agreed on. */
@@ -307,6 +313,7 @@ static void edge_fill(struct deciding *d, u32 call, struct edge *edge)
 
 	of.complete = d->complete[back];
 	of.other = d->complete[!back];
+	of.agree = d->agree;
 	*edge = (struct edge){c->request, 0, item->candidates, c->evidence, 0, 0};
 	edge->agrees = choices_agree(f, b);
 	if (item->request != NOBODY)

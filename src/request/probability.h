@@ -10,6 +10,7 @@ struct probability_of {
 	const struct link_process *p;
 	double complete; /* the share of requests that are, in the way that was chosen */
 	double other;	 /* the same in the other way */
+	double agree;	 /* the share of calls without a label of which both ways agreed at once */
 };
 
 /* The probability of an edge whose parent, evidence, candidates and agreement are filled. */

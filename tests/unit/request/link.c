@@ -152,6 +152,29 @@ TEST(one_connection_for_all_calls)
 		least);
 }
 
+/*
+ * Its threads take tasks out of each other's hands, and two can be done before the loop answers. So
+ * some calls are given to the wrong request, and what is told of them must say so.
+ */
+TEST(a_pool_whose_loop_answers)
+{
+	bool hold = true;
+
+	for (u32 at_once = 4; at_once <= 16; at_once *= 2) {
+		struct service_plan plan = {.kind = SERVICE_POOL,
+					    .at_once = at_once,
+					    .requests = 2000,
+					    .seed = 10,
+					    .loop_answers = true};
+		struct figures f = learned_figures(&plan, "pool, loop answers");
+		u32 told = (u32)(f.probability_sum / f.found / 100);
+
+		hold &= precision_of(&f) >= 9000;
+		hold &= told <= precision_of(&f) + 500 && told + 1000 >= precision_of(&f);
+	}
+	CHECK(hold);
+}
+
 TEST(calls_of_nobody_are_roots)
 {
 	static const u32 alone[] = {9990, 9990, 9990, 9700, 9700, 9900};
