@@ -57,19 +57,20 @@ static int up_check(void *options, const struct operands *operands, struct error
 	return 0;
 }
 
-struct up_told {
-	const char *dir;
-	bool capture;
-};
-
 static void ready_print(void *arg, const struct serve_addresses *addresses, const char *user)
 {
-	const struct up_told *told = arg;
+	const struct up_options *options = arg;
 
-	printf("all is kept in %s, by the user %s\n", told->dir, user);
+	printf("all is kept in %s, by the user %s\n", options->dir, user);
 	serve_addresses_print(addresses);
-	if (told->capture)
-		printf("this host is recorded into %s/chunks\n", told->dir);
+	fflush(stdout);
+}
+
+static void recording_print(void *arg)
+{
+	const struct up_options *options = arg;
+
+	printf("this host is recorded into %s/chunks\n", options->dir);
 	fflush(stdout);
 }
 
@@ -82,7 +83,6 @@ static int up_command_run(const void *fields, const struct operands *operands, s
 {
 	const struct up_command_options *o = fields;
 	struct serve_texts texts = {0};
-	struct up_told told = {.capture = !o->no_capture};
 	struct up_options options = {.capture = !o->no_capture,
 				     .keep = o->keep,
 				     .budget_ppm = (uint32_t)o->budget.ppm,
@@ -91,12 +91,13 @@ static int up_command_run(const void *fields, const struct operands *operands, s
 				     .slow = o->slow.data,
 				     .slow_count = o->slow.count,
 				     .ready = ready_print,
-				     .arg = &told,
+				     .recording = recording_print,
 				     .notice = {.tell = line_print}};
 
 	int err = serve_options_read(&o->serve, &texts, &options.serve, e);
 
-	options.dir = told.dir = options.serve.dir;
+	options.dir = options.serve.dir;
+	options.arg = &options;
 	err = err ? err : up_run(&options, e);
 	serve_texts_free(&texts);
 	return err;

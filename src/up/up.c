@@ -51,7 +51,7 @@ struct up {
 	int signals, status;
 	uint32_t senders[SENDERS_LIKELY]; /* pids that sent spans last */
 	unsigned int sender_at;
-	bool ready, asked;
+	bool ready, recording, asked;
 	int err; /* why it ends by itself */
 };
 
@@ -250,6 +250,16 @@ static void ready_tell(struct up *u)
 	u->options->ready(u->options->arg, &addresses, u->place.user);
 }
 
+/* Capture may yet fail for want of privileges, so this is said only once it works. */
+static void recording_tell(struct up *u)
+{
+	if (u->recording || !u->ready || !u->options->recording ||
+	    atomic_load(&board_of(u, PART_CAPTURE)->state) != PART_RUNNING)
+		return;
+	u->recording = true;
+	u->options->recording(u->options->arg);
+}
+
 static void parts_again(struct up *u)
 {
 	uint64_t now = clock_now_ns();
@@ -263,13 +273,15 @@ static void parts_again(struct up *u)
 	}
 }
 
-static int wait_ms(const struct up *u)
+static int wait_ms(struct up *u)
 {
 	for (int part = 0; part < PARTS; part++) {
 		if (u->parts[part].again_ns)
 			return LOOK_MS;
 	}
-	return u->ready ? 1000 : LOOK_MS;
+	if (!u->ready || atomic_load(&board_of(u, PART_CAPTURE)->state) == PART_STARTING)
+		return LOOK_MS;
+	return 1000;
 }
 
 static void step(struct up *u, int at_most_ms, struct error *e)
@@ -325,6 +337,7 @@ static int run(struct up *u, struct error *e)
 	while (!u->asked && !u->err) {
 		step(u, wait_ms(u), e);
 		ready_tell(u);
+		recording_tell(u);
 		if (!u->asked && !u->err)
 			parts_again(u);
 	}

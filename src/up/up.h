@@ -41,6 +41,8 @@ struct up_options {
 	/* Called when spans are served for the first time, or the host is recorded without a store.
 	 */
 	void (*ready)(void *arg, const struct serve_addresses *addresses, const char *user);
+	/* Called behind `ready`, once the host is recorded. */
+	void (*recording)(void *arg);
 	void *arg;
 	struct notice notice; /* lines for the user, also from the parts */
 };

@@ -208,7 +208,11 @@ def without_privilege_it_serves_and_receives_all_the_same():
     lines = [line for line in up.said().splitlines() if "capture" in line]
     equal(len(lines), 1, f"lines about capture: {up.said()}")
     check("served all the same" in lines[0], lines[0])
-    equal(up.end(), 0, "status")
+    up.process.send_signal(signal.SIGTERM)
+    equal(up.process.wait(30), 0, "status")
+    said = up.process.stdout.read()
+    check("recorded into" not in said, f"nothing is recorded, and it says so: {said}")
+    up.process.stdout.close()
     shutil.rmtree(place)
 
 
