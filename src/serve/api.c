@@ -167,6 +167,12 @@ static enum MHD_Result query_answer(const struct api_source *source,
 	return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, e.text);
 }
 
+/* A status, and why. */
+struct refusal {
+	unsigned int status;
+	const char *why;
+};
+
 static bool is_read(const char *method)
 {
 	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
@@ -186,11 +192,66 @@ static bool type_is_json(const char *type)
 	return type && strncasecmp(type, "application/json", n) == 0 && strchr("; \t", type[n]);
 }
 
+/* Whether a path is of fathom's own API, whose errors are JSON. */
+static bool is_own(const struct route_set *routes, const char *path)
+{
+	static const char root[] = "/api/v1";
+	char behind = strncmp(path, root, strlen(root)) == 0 ? path[strlen(root)] : 'x';
+
+	if (behind && behind != '/')
+		return false;
+	for (size_t i = 0; routes->tables[i]; i++) {
+		if (routes->tables[i] == own_routes)
+			return true;
+	}
+	return false;
+}
+
+/* A request that no route answers. */
+static enum MHD_Result refuse(const struct route_set *routes, struct MHD_Connection *connection,
+			      const char *path, const struct refusal *refusal)
+{
+	struct bytes body = {0};
+	struct json j;
+
+	if (!is_own(routes, path))
+		return answer_text(connection, refusal->status, refusal->why);
+	json_init_bytes(&j, &body);
+	json_object_begin(&j, NULL);
+	json_u64(&j, "version", 1);
+	json_string(&j, "error", refusal->why);
+	json_object_end(&j);
+	if (!json_end(&j))
+		return answer_document(connection,
+				       &(struct document){refusal->status, JSON_TYPE, &body,
+							  routes->source.answers});
+	bytes_free(&body);
+	return answer_text(connection, refusal->status, refusal->why);
+}
+
+/* Why a request is not answered, but for who asks; status 0: it is. */
+static struct refusal refusal_of(const struct route *route, struct MHD_Connection *connection,
+				 const char *method, const struct sent *sent)
+{
+	if (!is_read(method) && !may_change(route))
+		return (struct refusal){MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is answered here"};
+	/* no form of a page has this type */
+	if (!is_read(method) && !type_is_json(request_header(connection, "Content-Type")))
+		return (struct refusal){MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+					"what changes something has Content-Type: "
+					"application/json"};
+	if (sent && sent->body.count > SENT_BYTES_MAX)
+		return (struct refusal){MHD_HTTP_CONTENT_TOO_LARGE,
+					"the body of the request is too large"};
+	return (struct refusal){0, NULL};
+}
+
 enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connection *connection,
 			      const char *url, const char *method, struct sent *sent)
 {
 	const struct page *page = routes->source.page;
 	const struct route *route;
+	struct refusal refusal;
 	unsigned int refused;
 	char word[1024] = "";
 	const char *why;
@@ -198,27 +259,21 @@ enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connect
 
 	refused = request_refused(connection, routes->source.access, false, &why);
 	route = route_find(routes, url, word, sizeof(word));
-	is_page = !route && page && is_read(method);
+	is_page = !route && page && is_read(method) && !is_own(routes, url);
 	/* whoever lacks the token gets the page, which asks for it */
 	if (refused && !(is_page && refused == MHD_HTTP_UNAUTHORIZED && page_is_public(page)))
 		return answer_text(connection, refused, why);
 	if (is_page)
 		return page_answer(page, connection, url);
 	if (!route)
-		return answer_text(connection, MHD_HTTP_NOT_FOUND,
-				   routes->source.pageless && strcmp(url, "/") == 0
-					   ? routes->source.pageless
-					   : "there is no such path");
-	if (!is_read(method) && !may_change(route))
-		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
-				   "only GET is answered here");
-	/* no form of a page has this type */
-	if (!is_read(method) && !type_is_json(request_header(connection, "Content-Type")))
-		return answer_text(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
-				   "what changes something has Content-Type: application/json");
-	if (sent && sent->body.count > SENT_BYTES_MAX)
-		return answer_text(connection, MHD_HTTP_CONTENT_TOO_LARGE,
-				   "the body of the request is too large");
+		return refuse(routes, connection, url,
+			      &(struct refusal){MHD_HTTP_NOT_FOUND,
+						routes->source.pageless && strcmp(url, "/") == 0
+							? routes->source.pageless
+							: "there is no such path"});
+	refusal = refusal_of(route, connection, method, sent);
+	if (refusal.status)
+		return refuse(routes, connection, url, &refusal);
 	return query_answer(&routes->source, connection, route,
 			    &(struct query){.word = word, .method = method, .sent = sent});
 }

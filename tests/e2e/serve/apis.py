@@ -490,6 +490,22 @@ def check_context(server, checks, described):
     checks.equal("it is no request", server.get("/api/v1/search", **asked)[1]["traces"], [])
 
 
+def check_refusals(server, checks, described):
+    """Paths and methods that do not exist are answered as other errors of that API."""
+    for method, path, wanted in (
+            ("GET", "/api/v1/nothing", 404), ("GET", "/api/v1", 404), ("GET", "/api/v1/", 404), ("POST", "/api/v1/nothing", 404),
+            ("POST", "/api/v1/search", 405), ("DELETE", "/api/v1/traces/1", 405), ("POST", "/api/v1/pins", 415)):
+        status, body = server.ask("queries", method, path, b"x" if method == "POST" else None)
+        try:
+            described.validate(json.loads(body), {"$ref": "#/components/schemas/Error"}, path)
+            said = ""
+        except (AssertionError, ValueError) as error:
+            said = f"{error}: {body[:80]}"
+        checks.equal(f"{method} {path} is refused in JSON", (status, said), (wanted, ""))
+    for path in ("/api/nothing", "/api/v1x"):
+        checks.equal(f"{path} is no path of that API", server.ask("queries", "GET", path)[1][:1] == b"{", False)
+
+
 def check_openapi(server, checks):
     described = Described()
     send_full(server)
@@ -505,6 +521,7 @@ def check_openapi(server, checks):
         status, answer = server.get(f"/api/v1/{path}", **parameters)
         checks.equal(f"described: {path} {parameters}", described.check(
             f"/api/v1/{path}", status, answer), "")
+    check_refusals(server, checks, described)
     for trace in (hex32(SHOP), hex32(FULL), "x", "abcdef"):
         status, answer = server.get(f"/api/v1/traces/{trace}")
         checks.equal(f"described: a trace {trace}", described.check(
