@@ -88,15 +88,18 @@ static int status_answer(struct query *q)
 static int trace_write(struct query *q, const struct gathered *g, bool in_columns)
 {
 	char text[TRACE_ID_BYTES];
+	uint64_t from_ns, to_ns;
 	struct json j;
 	int err;
 
+	own_spans_range(&g->batch, &from_ns, &to_ns);
 	trace_id_text(text, g->batch.data[0].trace);
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
 	json_string(&j, "trace_id", text);
 	json_string(&j, "kernel", q->kernel);
+	own_coverage_write(q, &j, from_ns, to_ns);
 	if (in_columns) {
 		err = own_columns_write(&j, g, q->pool, true);
 	} else {

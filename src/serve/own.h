@@ -45,6 +45,15 @@ int own_path_write(struct json *j, const struct gathered *g);
  */
 int own_cpus_write(struct query *q, struct json *j, uint64_t from_ns, uint64_t to_ns);
 
+/*
+ * Writes the members `lost`, `incomplete`, `gaps` and `coverage` of a time, since 1970. Without one
+ * (from_ns is not before to_ns) nothing is known of it.
+ */
+void own_coverage_write(struct query *q, struct json *j, uint64_t from_ns, uint64_t to_ns);
+
+/* From the first begin to the last end of spans, an instant at least; 0 and 0 without any. */
+void own_spans_range(const struct received_batch *batch, uint64_t *from_ns, uint64_t *to_ns);
+
 #define OWN_RANGE_WHY "from and to are nanoseconds since 1970, or a time before now such as 15m"
 
 /* Writes `measured` and, as `time`, the mean of each part of the spans of which the split is known.

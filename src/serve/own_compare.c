@@ -54,16 +54,29 @@ static const char *sides_read(struct query *q, struct gather_query sides[2])
 	return why ? why : duration_read(query_value(q, "base_max_duration"), &b->duration_to_ns);
 }
 
-static void side_write(struct json *j, const char *key, const struct compared_side *side,
-		       bool is_partial)
+/* A side of the answer. */
+struct told_side {
+	const struct compared_side *compared;
+	const struct gathered *gathered;
+	const struct gather_query *asked; /* the spans of which time; NULL: those of a trace */
+};
+
+static void side_write(struct query *q, struct json *j, const char *key,
+		       const struct told_side *told)
 {
+	const struct compared_side *side = told->compared;
+	uint64_t from_ns, to_ns;
+
+	own_spans_range(&told->gathered->batch, &from_ns, &to_ns);
 	json_object_begin(j, key);
 	json_u64(j, "spans", side->spans);
 	json_u64(j, "mean_ns", side->spans ? side->total_ns / side->spans : 0);
 	json_u64(j, "measured", side->measured);
 	json_u64(j, "detailed", side->detailed);
-	if (is_partial || side->is_partial)
+	if (told->gathered->is_partial || side->is_partial)
 		json_bool(j, "partial", true);
+	own_coverage_write(q, j, told->asked ? told->asked->from_ns : from_ns,
+			   told->asked ? told->asked->to_ns : to_ns);
 	json_object_end(j);
 }
 
@@ -107,16 +120,18 @@ static void difference_write(struct json *j, const struct difference *d)
 	json_object_end(j);
 }
 
+/* `asked`: both sides; NULL: two traces. */
 static int comparison_write(struct query *q, const struct comparison *c,
-			    const struct gathered sides[2])
+			    const struct gathered sides[2], const struct gather_query *asked)
 {
 	struct json j;
 
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
-	side_write(&j, "a", &c->sides[0], sides[0].is_partial);
-	side_write(&j, "b", &c->sides[1], sides[1].is_partial);
+	for (unsigned int i = 0; i < 2; i++)
+		side_write(q, &j, i ? "b" : "a",
+			   &(struct told_side){&c->sides[i], &sides[i], asked ? &asked[i] : NULL});
 	json_array_begin_lines(&j, "differences");
 	for (size_t i = 0; i < c->list.count && i < ROWS_MAX && c->list.data[i].explains_ns != 0;
 	     i++)
@@ -166,7 +181,7 @@ int own_compare(struct query *q)
 	err = are_traces ? traces_gather(q, &c, gathered) : sets_gather(q, sides, &c, gathered);
 	if (!err) {
 		comparison_finish(&c);
-		err = comparison_write(q, &c, gathered);
+		err = comparison_write(q, &c, gathered, are_traces ? NULL : sides);
 	}
 	for (unsigned int side = 0; side < 2; side++)
 		gathered_free(&gathered[side]);

@@ -216,6 +216,21 @@ static void trace_write(struct json *j, const struct store_mark *mark,
 	json_object_end(j);
 }
 
+/* Of the time that was asked for. Without `from` it begins with the spans that were found. */
+static void coverage_write(struct query *q, struct json *j, const struct search *s,
+			   const struct received_batch *batch)
+{
+	uint64_t from_ns, to_ns;
+
+	own_spans_range(batch, &from_ns, &to_ns);
+	if (!to_ns && !s->query.begin_from_ns) { /* there is no such time */
+		own_coverage_write(q, j, 0, 0);
+		return;
+	}
+	own_coverage_write(q, j, s->query.begin_from_ns ? s->query.begin_from_ns : from_ns,
+			   s->query.begin_to_ns ? s->query.begin_to_ns : own_now_ns());
+}
+
 static int answer_write(struct query *q, const struct search *s, const struct store_marks *marks,
 			const struct received_batch *batch)
 {
@@ -230,6 +245,7 @@ static int answer_write(struct query *q, const struct search *s, const struct st
 	json_array_end(&j);
 	if (marks->is_partial)
 		json_bool(&j, "partial", true);
+	coverage_write(q, &j, s, batch);
 	if (marks->count == s->query.limit) {
 		const struct store_mark *last = &marks->data[marks->count - 1];
 		char token[TOKEN_DIGITS + 1];

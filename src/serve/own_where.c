@@ -62,10 +62,14 @@ static void node_write(struct json *j, const struct where_tree *tree, uint32_t a
 	json_object_end(j);
 }
 
-static int answer_write(struct query *q, const struct where_tree *tree, const struct gathered *g)
+/* `asked`: the spans of which time; NULL: those of a trace. */
+static int answer_write(struct query *q, const struct where_tree *tree, const struct gathered *g,
+			const struct gather_query *asked)
 {
+	uint64_t from_ns, to_ns;
 	struct json j;
 
+	own_spans_range(&g->batch, &from_ns, &to_ns);
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
@@ -74,6 +78,7 @@ static int answer_write(struct query *q, const struct where_tree *tree, const st
 	json_u64(&j, "left_out", tree->left_out);
 	if (g->is_partial || tree->is_partial)
 		json_bool(&j, "partial", true);
+	own_coverage_write(q, &j, asked ? asked->from_ns : from_ns, asked ? asked->to_ns : to_ns);
 	json_array_begin(&j, "roots");
 	if (tree->nodes.count)
 		node_write(&j, tree, 0);
@@ -112,7 +117,7 @@ int own_where(struct query *q)
 	err = err ? err : where_add(&tree, &g);
 	if (!err) {
 		where_finish(&tree);
-		err = answer_write(q, &tree, &g);
+		err = answer_write(q, &tree, &g, trace ? NULL : &query);
 	}
 	gathered_free(&g);
 	where_free(&tree);

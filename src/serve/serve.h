@@ -22,6 +22,7 @@
 #include "base/json.h"
 #include "monitor/monitors.h"
 #include "serve/claims.h"
+#include "serve/coverage.h"
 #include "serve/cpu_runs.h"
 
 #define SERVE_ADDRESS_BYTES 64
@@ -108,6 +109,8 @@ struct serve_more {
 	/* Finds which thread had which CPU, as above. Whoever asks frees both lists. */
 	int (*cpus)(void *arg, const struct cpu_runs_query *query, struct cpu_runs *out,
 		    struct error *e);
+	/* How much of a time, since 1970, was recorded. `out` is all zero. */
+	void (*coverage)(void *arg, uint64_t from_ns, uint64_t to_ns, struct coverage *out);
 };
 
 #define PIN_ASKED "asked" /* why: a person, or a program of theirs, asked for it */

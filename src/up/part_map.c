@@ -15,6 +15,7 @@
 #include "chunk/directory.h"
 #include "map/chunk_map.h"
 #include "map/handover/handover.h"
+#include "up/coverage.h"
 #include "up/follower.h"
 #include "up/joiner.h"
 #include "up/part.h"
@@ -34,6 +35,7 @@ struct mapping {
 	char dir[PATH_MAX];
 	struct handover *handover;
 	struct progress progress;
+	struct coverage_table coverage;
 	u64 next; /* the number of the next chunk to map */
 	u64 covered_ns;
 	struct spans spans;
@@ -177,6 +179,19 @@ static int chunk_hand(struct mapping *m, const struct chunk_info *info, struct p
 	return 0;
 }
 
+/*
+ * Keeps what a chunk tells of its time; without what it lost (NULL), it could not be read. Without
+ * memory for that, the answers about its time say that it was not recorded.
+ */
+static void coverage_tell(struct mapping *m, const struct chunk_info *info,
+			  const struct chunk_lost *lost)
+{
+	if (info->seq < atomic_load(&m->board->sent_next))
+		return; /* an earlier life of this part has told of it */
+	coverage_chunk(&m->coverage, info, lost);
+	coverage_write(&m->coverage, m->progress.dir);
+}
+
 /* A chunk that cannot be read is a gap. */
 static int chunk_take(struct mapping *m, const struct chunk_info *info, struct error *e)
 {
@@ -191,12 +206,15 @@ static int chunk_take(struct mapping *m, const struct chunk_info *info, struct e
 	if (err && err != -ENOMEM) {
 		atomic_fetch_add(&m->board->damaged, 1);
 		notice_tell(&m->context->options->notice, "map: %s", why.text);
+		coverage_tell(m, info, NULL);
 		return 0;
 	}
 	if (*found.damage) {
 		atomic_fetch_add(&m->board->damaged, 1);
 		notice_tell(&m->context->options->notice, "map: %s", found.damage);
 	}
+	if (!err)
+		coverage_tell(m, info, &found.lost);
 	err = err ? err : chunk_hand(m, info, partial);
 	m->covered_ns = chunk_covers_to(info);
 	return err ? error_set(e, err, "cannot map %s", info->path) : 0;
@@ -280,6 +298,18 @@ static int chunks_begin(struct mapping *m, struct error *e)
 	return err ? error_set(e, err, "cannot begin to map") : 0;
 }
 
+static void coverage_begin(struct mapping *m)
+{
+	int err = coverage_read(&m->coverage, m->progress.dir);
+
+	if (err)
+		notice_tell(
+			&m->context->options->notice,
+			"map: the file map/coverage cannot be used (%s): answers about the time "
+			"before do not say what was recorded or lost",
+			err == -EBADMSG ? "it is damaged" : strerror(-err));
+}
+
 static int chunks_follow(struct mapping *m, struct error *e)
 {
 	int err;
@@ -328,6 +358,7 @@ int part_map(struct part_context *c, struct error *e)
 	if (err)
 		return error_set(e, err, "cannot map");
 	progress_open(&m.progress, c->dir);
+	coverage_begin(&m);
 	part_runs(c, PART_MAP);
 	err = chunks_follow(&m, e);
 	follower_stop(m.follower);
@@ -336,6 +367,7 @@ int part_map(struct part_context *c, struct error *e)
 	handover_free(m.handover);
 	chooser_free(m.spans.chooser);
 	spans_end(&m.spans);
+	coverage_free(&m.coverage);
 	progress_close(&m.progress);
 	if (m.watch >= 0)
 		close(m.watch);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part that receives, keeps and answers. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "up/coverage.h"
 #include "up/part.h"
 #include "up/pins.h"
 #include "up/reread.h"
@@ -120,6 +122,26 @@ static int cpus_read(void *arg, const struct cpu_runs_query *query, struct cpu_r
 	return reread_cpus(c->dir, c->path, query, out, e);
 }
 
+/* What map keeps of it. */
+static void coverage_read_of(void *arg, uint64_t from_ns, uint64_t to_ns, struct coverage *out)
+{
+	const struct part_context *c = arg;
+	const struct board_part *capture = &c->board->parts[PART_CAPTURE];
+	const struct coverage_query query = {.from_ns = from_ns,
+					     .to_ns = to_ns,
+					     .now_ns = clock_read_ns(CLOCK_REALTIME),
+					     .is_recording = atomic_load(&capture->state) ==
+							     PART_RUNNING};
+	int folder = openat(c->dir, "map", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct coverage_table table = {0};
+
+	if (coverage_read(&table, folder) == 0)
+		coverage_look(&table, &query, out);
+	coverage_free(&table);
+	if (folder >= 0)
+		close(folder);
+}
+
 /* ---- pins ---- */
 
 static int pins_write(void *arg, struct json *j, struct error *e)
@@ -189,7 +211,8 @@ int part_serve(struct part_context *c, struct error *e)
 					c,
 					c->options->capture ? &pins : NULL,
 					c->options->capture ? kernel_read : NULL,
-					c->options->capture ? cpus_read : NULL};
+					c->options->capture ? cpus_read : NULL,
+					c->options->capture ? coverage_read_of : NULL};
 	struct serve_options options = c->options->serve;
 	struct serve_addresses addresses, before;
 	struct serve *serve = NULL;

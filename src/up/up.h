@@ -11,7 +11,7 @@
  * has, beside what serve keeps there:
  *
  *   chunks/   the recording
- *   map/      how far map has come (up/progress.h)
+ *   map/      how far map has come (up/progress.h), and what was recorded when (up/coverage.h)
  *   .lock     held while it runs
  *   .up       a socket, at which `fathom status` reads a document (up/status.h)
  *   .spans    a socket, at which serve receives the spans of map, in OTLP over HTTP

@@ -9,7 +9,7 @@ import { ownSplit } from "../src/trace/own";
 import { PARTS } from "../src/parts/list";
 import { pathKnownBy, pathRows, pathSentence, stepsText, stepText } from "../src/trace/path";
 import { makeRows, reveal, rowsOf, type Shape } from "../src/trace/rows";
-import { columnsOf, span, type TestStep, traceOf } from "./spans";
+import { BEGIN, columnsOf, span, type TestStep, traceOf } from "./spans";
 
 const ALL: Shape = { closed: new Set(), kernel: new Set(), unfolded: new Set(), found: undefined, leastNs: 0 };
 
@@ -31,6 +31,21 @@ test("an edge that is not sure is marked, and said", () => {
   const t = traceOf(span(1, 0, 0, 100), span(2, 1, 0, 50, { attributes: { "edge.probability": 0.6 } }), span(3, 1, 60, 70, { attributes: { "edge.probability": 1 } }));
   assert.deepEqual([...t.unsure], [0, 1, 0]);
   assert.equal(t.notes.filter((note) => note.includes("of 1 of 3 spans it is not sure")).length, 1);
+});
+
+test("what the recording lacks of its time is said", () => {
+  const answer = columnsOf([span(1, 0, 0, 100)]);
+  const gap = (from: number, to: number, reason: string) => ({ begin_ns: String(BEGIN + BigInt(from)), end_ns: String(BEGIN + BigInt(to)), reason });
+  const notes = (more: Partial<typeof answer>): readonly string[] => makeTrace({ ...answer, ...more }).notes;
+  const before = notes({}).length;
+  assert.equal(notes({ lost: 0, gaps: [], coverage: 1 }).length, before);
+  assert.equal(notes({ lost: 0, gaps: [], coverage: null }).length, before);
+  const said = notes({ lost: 1203, gaps: [gap(10, 30, "not_recorded"), gap(40, 50, "damaged"), gap(60, 80, "not_recorded")], coverage: 0.5 });
+  assert.equal(said.length, before + 3);
+  assert.match(said[0], /^1\u202f203 records were lost in the seconds of this trace/);
+  assert.match(said[1], /^for 40 ns of its time nothing was recorded$/);
+  assert.match(said[2], /^for 10 ns of its time the recording is damaged/);
+  assert.match(notes({ lost: 1 })[0], /^1 record was lost/);
 });
 
 test("threads have lanes, with who woke whom", () => {

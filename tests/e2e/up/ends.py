@@ -131,15 +131,25 @@ def sigterm_ends_all_and_nothing_is_lost():
     done = subprocess.run([FATHOM, "status", "-o", up.dir], capture_output=True, text=True)
     equal(done.returncode, 1, "status of nothing")
     check("no 'fathom up' runs" in done.stderr, done.stderr)
+    down_ns = time.time_ns()
     up = Up(up.dir)  # what ended just before is in the store
     up.span_found(trace, span_id, 10)
     until(up.records, "a chunk is sealed", 60)
+
+    def reasons():
+        gaps = up.get(f"/api/v1/search?from={down_ns - 10**9}")[1]["gaps"]
+        return [gap["reason"] for gap in gaps if gap["begin_ns"] <= down_ns <= gap["end_ns"]]
+
+    until(lambda: reasons() == ["not_recorded"], "the time between is told as a gap", 60)
+    equal(up.get(f"/api/v1/traces/{trace}")[1]["coverage"], 1, "what was recorded before is known still")
 
 
 @tests.add
 def a_map_that_is_started_again_knows_programs_of_deleted_chunks():
     global up
     equal(up.end(), 0, "status")
+    with open(os.path.join(up.dir, "map/coverage"), "r+b") as file:
+        file.write(b"damage")
     up = Up(up.dir, "--keep", "2s", "--limits", "body=1K")  # the limit is not of map's spans
     until(lambda: up.status()["capture"]["chunks"] > 6, "the first chunks are deleted", 60)
     before = up.pid("map")
@@ -149,6 +159,9 @@ def a_map_that_is_started_again_knows_programs_of_deleted_chunks():
     span = up.span_found(trace, span_id)[0]
     equal(span["service"], "teashop", "service")
     equal(up.status()["map"]["refused"], 0, "spans that serve refused")
+    lines = [line for line in up.said().splitlines() if "map/coverage" in line]
+    check(len(lines) == 1 and "damaged" in lines[0], f"a line about the damaged file: {up.said()}")
+    equal(up.get(f"/api/v1/traces/{trace}")[1]["coverage"], 1, "what was recorded since is known")
 
 
 sealed_last = []  # trace and span, of chunks that were not mapped

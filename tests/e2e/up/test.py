@@ -87,6 +87,23 @@ def a_span_of_libfathom_is_found_by_id_with_its_split():
 
 
 @tests.add
+def answers_tell_what_was_recorded_of_their_time():
+    trace, span_id = shop.request(20)
+    up.span_found(trace, span_id)
+    for path in (f"traces/{trace}", f"traces/{trace}/columns", f"where?trace={trace}"):
+        answer = up.get(f"/api/v1/{path}")[1]
+        equal((answer["coverage"], answer["gaps"]), (1, []), f"what was recorded, {path}")
+        check(answer["lost"] >= 0 and answer["incomplete"] >= 0, f"{path}: {answer}")
+    sides = up.get(f"/api/v1/compare?trace={trace}&base_trace={trace}")[1]
+    equal([sides[side]["coverage"] for side in "ab"], [1, 1], "what was recorded of both sides")
+    answer = up.get("/api/v1/search?from=1h&service=teashop")[1]
+    check(0 < answer["coverage"] < 1, f"an hour, of which a moment was recorded: {answer['coverage']}")
+    equal(answer["gaps"][0]["reason"], "unknown", "the time before")
+    answer = up.get("/api/v1/search?from=2h&to=1h")[1]
+    equal((answer["coverage"], answer["gaps"], answer["lost"]), (None, [], 0), "a time of which nothing is known")
+
+
+@tests.add
 def jaeger_shows_the_span_with_its_split():
     trace, span_id = shop.request(10)
     up.span_found(trace, span_id)

@@ -47,6 +47,13 @@ export interface ApiCpus {
   readonly threads: readonly { readonly pid: number; readonly tid: number; readonly name: string }[];
 }
 
+/** A time in which something is missing. */
+export interface ApiGap {
+  readonly begin_ns: string | number;
+  readonly end_ns: string | number;
+  readonly reason: string;
+}
+
 export interface ApiColumns {
   readonly trace_id?: string; // not of spans of a time
   readonly from_unix_ns?: string; // of these: the time that was asked for
@@ -55,6 +62,10 @@ export interface ApiColumns {
   readonly hosts?: readonly string[];
   readonly joined_below_ns?: number; // kernel spans that are shorter are joined
   readonly kernel?: string; // which kernel spans it has: "none", "stored", "all"
+  readonly lost?: string | number; // records, in the seconds of the trace
+  readonly incomplete?: string | number;
+  readonly gaps?: readonly ApiGap[];
+  readonly coverage?: number | null; // the share of its time that was recorded; null: not known
   readonly begin_unix_ns: string | number;
   readonly count: number;
   readonly ids: string;

@@ -3,6 +3,7 @@
 // since the begin of the trace; a span is the number of its place in the columns.
 import { largestPart, partNumber, PARTS } from "../parts/list";
 import { type ApiColumns, Columns } from "./columns";
+import { lossNotes } from "./losses";
 
 /** What a span did in a piece of the critical path. */
 export interface Step {
@@ -285,7 +286,7 @@ export const unpack = (packed: Packed): Trace => {
 type Columned = Omit<Packed, "notes" | "packedPath">;
 
 const notesOf = (answer: ApiColumns, columns: Columns, t: Columned): string[] => {
-  const notes: string[] = [];
+  const notes = lossNotes(answer);
   let application = 0, orphans = 0, unsure = 0, unmeasured = 0, contexts = 0, unknownNs = 0, totalNs = 0;
   for (let i = 0; i < t.count; i++) {
     if (t.kernel[i]) continue;

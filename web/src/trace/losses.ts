@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the recording lacks of the time of a trace, for people.
+import { duration, many } from "../lib/format";
+import type { ApiColumns } from "./columns";
+
+const REASONS: Readonly<Record<string, string>> = {
+  not_recorded: "nothing was recorded",
+  not_mapped: "what was recorded is not evaluated yet",
+  damaged: "the recording is damaged and cannot be read",
+  bytes_left_out: "the bytes of connections were left out, to hold the budget: requests of that time may be missing",
+  unknown: "it is not known what was recorded",
+};
+
+export const lossNotes = ({ lost, gaps, coverage }: Pick<ApiColumns, "lost" | "gaps" | "coverage">): string[] => {
+  const notes: string[] = [];
+  const missing = new Map<string, number>();
+  for (const { begin_ns, end_ns, reason } of gaps ?? [])
+    missing.set(reason, (missing.get(reason) ?? 0) + Number(BigInt(end_ns) - BigInt(begin_ns)));
+  if (Number(lost ?? 0)) notes.push(`${many(Number(lost), "record was", "records were")} lost in the seconds of this trace: some of its times and kernel spans may be missing`);
+  if (coverage === undefined || coverage === null) return notes;
+  for (const [reason, ns] of missing) notes.push(`for ${duration(ns)} of its time ${REASONS[reason] ?? reason}`);
+  return notes;
+};
