@@ -42,7 +42,7 @@ test("what the recording lacks of its time is said", () => {
   assert.equal(notes({ lost: 0, gaps: [], coverage: null }).length, before);
   const said = notes({ lost: 1203, gaps: [gap(10, 30, "not_recorded"), gap(40, 50, "damaged"), gap(60, 80, "not_recorded")], coverage: 0.5 });
   assert.equal(said.length, before + 3);
-  assert.match(said[0], /^1\u202f203 records were lost in the seconds of this trace/);
+  assert.match(said[0], /^1\u202f203 records were lost in this time: /);
   assert.match(said[1], /^for 40 ns of its time nothing was recorded$/);
   assert.match(said[2], /^for 10 ns of its time the recording is damaged/);
   assert.match(notes({ lost: 1 })[0], /^1 record was lost/);

@@ -68,3 +68,7 @@ export const unbroken = (text: string): string => text.replace(/(\d) (?=%|ms\b|Â
 
 /** "1 span", "3 spans". */
 export const many = (n: number, one: string, more = `${one}s`): string => `${count(n)} ${n === 1 ? one : more}`;
+
+/** That records of the time of an answer were lost: "12 records were lost in this time"; "": none was. */
+export const lostText = (lost: number | string | undefined): string =>
+  Number(lost ?? 0) ? `${many(Number(lost), "record was", "records were")} lost in this time` : "";

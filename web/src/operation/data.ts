@@ -158,6 +158,7 @@ interface Side {
   readonly measured: number;
   readonly detailed: number;
   readonly partial?: boolean;
+  readonly lost?: number | string; // records, in the time of the side
 }
 
 export interface CompareAnswer {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is different in the box: one sentence, then each difference by what it explains.
 import { addressOf } from "../lib/address";
-import { count, difference, many, short, unbroken } from "../lib/format";
+import { count, difference, lostText, many, short, unbroken } from "../lib/format";
 import { type CompareAnswer, type Difference, type Others, othersInAddress, type Selection, toDuration, toNs } from "./data";
 import { causesFirst, colourOf, noteOf, sentence, sideText, type Target, telling, titleOf } from "./tell";
 
@@ -71,6 +71,8 @@ export const Differences = ({ target, answer, selection, others }: Props) => {
         {" "}{count(a.detailed)} and {count(b.detailed)} tell where they waited.
         {a.spans > 0 && !a.detailed && " Their waits are not stored: open one of the longest, and read its waits from the recording on its critical path."}
         {(a.partial || b.partial) && " The search took too long: there may be more."}
+        {lostText(a.lost) && ` In the selection: ${lostText(a.lost)}.`}
+        {lostText(b.lost) && ` In the others: ${lostText(b.lost)}.`}
       </p>
     </>
   );

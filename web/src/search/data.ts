@@ -17,6 +17,7 @@ export interface SearchAnswer {
   readonly traces: readonly Found[];
   readonly next?: string;
   readonly partial?: boolean;
+  readonly lost?: number | string; // records, in the time that was asked for
 }
 
 /** A filter, or what is wrong with a word. */

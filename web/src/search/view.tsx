@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { addressOf, go, place, setQuery } from "../lib/address";
 import { ask, query, Refusal, useAnswer } from "../lib/api";
-import { clock, duration, many, short } from "../lib/format";
+import { clock, duration, lostText, many, short } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { type Range, RangePicker, rangeOf } from "../lib/range";
 import { Empty, Failed } from "../lib/states";
@@ -27,11 +27,12 @@ interface State {
   readonly found: readonly Found[];
   readonly next: string | undefined;
   readonly partial: boolean;
+  readonly lost: string;
   readonly error: Refusal | undefined;
   readonly busySince: number | undefined;
 }
 
-const START: State = { found: [], next: undefined, partial: false, error: undefined, busySince: undefined };
+const START: State = { found: [], next: undefined, partial: false, lost: "", error: undefined, busySince: undefined };
 
 /** A search that can be stopped and gone on with. */
 const useSearch = (line: string, range: Range, sort: string) => {
@@ -44,7 +45,7 @@ const useSearch = (line: string, range: Range, sort: string) => {
     setState((last) => ({ ...last, found: before.length ? before : last.found, error: undefined, busySince: Date.now() }));
     try {
       const answer = await ask<SearchAnswer>(addressFor(line, range, sort, page), abort.signal);
-      setState({ found: [...before, ...answer.traces], next: answer.next, partial: answer.partial ?? false, error: undefined, busySince: undefined });
+      setState({ found: [...before, ...answer.traces], next: answer.next, partial: answer.partial ?? false, lost: lostText(answer.lost), error: undefined, busySince: undefined });
     } catch (error) {
       if (abort.signal.aborted) return;
       setState({ ...START, found: before, error: error instanceof Refusal ? error : new Refusal(0, String(error)) });
@@ -129,6 +130,7 @@ export const Search = () => {
       {error && <Failed error={error} />}
       {busySince !== undefined && <p class="state loading" role="status">Searching the {range.text} … <button onClick={stop}>Stop</button></p>}
       {state.partial && <p class="notes">The time for the search was over: these are not all. A shorter range or more filters help.</p>}
+      {state.lost && <p class="notes">{state.lost}: requests may be missing here.</p>}
       {found.length > 0 && (
         <div class={busySince === undefined ? undefined : "stale"}>
           <Scatter traces={found} />

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the recording lacks of the time of a trace, for people.
-import { duration, many } from "../lib/format";
+import { duration, lostText } from "../lib/format";
 import type { ApiColumns } from "./columns";
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ export const lossNotes = ({ lost, gaps, coverage }: Pick<ApiColumns, "lost" | "g
   const missing = new Map<string, number>();
   for (const { begin_ns, end_ns, reason } of gaps ?? [])
     missing.set(reason, (missing.get(reason) ?? 0) + Number(BigInt(end_ns) - BigInt(begin_ns)));
-  if (Number(lost ?? 0)) notes.push(`${many(Number(lost), "record was", "records were")} lost in the seconds of this trace: some of its times and kernel spans may be missing`);
+  if (lostText(lost)) notes.push(`${lostText(lost)}: some times and kernel spans may be missing`);
   if (coverage === undefined || coverage === null) return notes;
   for (const [reason, ns] of missing) notes.push(`for ${duration(ns)} of its time ${REASONS[reason] ?? reason}`);
   return notes;

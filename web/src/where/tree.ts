@@ -18,6 +18,7 @@ export interface WhereAnswer {
   readonly spans: number;
   readonly left_out: number;
   readonly partial?: boolean;
+  readonly lost?: number | string; // records, in the time of the requests
   readonly roots: readonly Node[];
 }
 

@@ -3,7 +3,7 @@
 import { useRef } from "preact/hooks";
 import { addressOf, place, setQuery } from "../lib/address";
 import { ask, query, useAnswer } from "../lib/api";
-import { count, difference, duration, many, percent, short, unbroken } from "../lib/format";
+import { count, difference, duration, lostText, many, percent, short, unbroken } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { RangePicker, rangeOf } from "../lib/range";
 import { Empty, Shown } from "../lib/states";
@@ -104,7 +104,8 @@ export const Where = () => {
               {grown && <p class="sentence"><bdi>{unbroken(grownSentence(root, path, grown, node === null ? parameters.get("look") ?? "" : ""))}</bdi></p>}
               <p>{many(found.spans, "request")}{least && ` longer than ${least.replace(/^([\d.]+)us$/, (_, us: string) => duration(Number(us) * 1000))}`}, {duration(root.width_ns / found.spans)} each;
                 {" "}{root.detailed ? `places in the kernel are told by ${count(root.detailed)} of them, whose shares stand for all` : "none of them tells a place in the kernel"}
-                {found.left_out > 0 && `; ${count(found.left_out)} small boxes are left out`}{found.partial && "; the search took too long, there may be more"}.</p>
+                {found.left_out > 0 && `; ${count(found.left_out)} small boxes are left out`}{found.partial && "; the search took too long, there may be more"}
+                {lostText(found.lost) && `; ${lostText(found.lost)}, so some of it may be missing here`}.</p>
               <Icicle root={root} path={path} open={open} normal={normal} spans={found.spans} normalSpans={normalSpans} />
               <Leaves root={root} spans={found.spans} grown={grown} />
               <Legend splits={[partsIn(root)]} />
