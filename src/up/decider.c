@@ -63,11 +63,8 @@ static bool process_is_own(const struct decider_input *in, u32 process)
 	return false;
 }
 
-/* Whether the program that follows requests makes or serves this one: who looks sees no more. */
-static bool is_own(const struct decider_input *in, const struct request_trace *t)
+bool decider_is_own(const struct decider_input *in, const struct exchange *x)
 {
-	const struct exchange *x = &in->r->exchanges.data[t->exchange];
-
 	return process_is_own(in, x->caller.process) || process_is_own(in, x->server.process);
 }
 
@@ -91,7 +88,9 @@ int decider_choose(const struct decider *d, const struct decider_input *in, stru
 		const struct extent e = extent_of(in->r, t);
 		bool is_long = to_ns > open_ns && e.begin_ns < to_ns - open_ns;
 
-		if (t->flags & TRACE_OF_STREAM || is_own(in, t) || was_decided(d, in->r, t, &e))
+		if (t->flags & TRACE_OF_STREAM ||
+		    decider_is_own(in, &in->r->exchanges.data[t->exchange]) ||
+		    was_decided(d, in->r, t, &e))
 			continue;
 		if (is_long || (!e.open && e.end_ns <= ended_ns)) {
 			err = vec_push(&out->traces, (u32)i);

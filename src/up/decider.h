@@ -46,6 +46,9 @@ struct decision {
 	u64 open; /* of these, without their end */
 };
 
+/* Whether the program that follows requests makes or serves this one: who looks sees no more. */
+bool decider_is_own(const struct decider_input *in, const struct exchange *x);
+
 /* Chooses. 0 or -ENOMEM. */
 int decider_choose(const struct decider *d, const struct decider_input *in, struct decision *out);
 

@@ -227,7 +227,7 @@ static int decided_post(struct pass *p)
 {
 	struct follower *f = p->f;
 	const struct requests *r = &p->requests;
-	const struct request_stored stored = {&f->decider.stored, &p->sent};
+	const struct request_stored stored = {&f->decider.stored, &p->sent, &p->input};
 	int err = 0;
 
 	spans_begin(&f->spans, recent_last(&f->recent));

@@ -373,7 +373,8 @@ static int span_add(struct adding *a, const struct request_span *of)
 	return err ? err : vec_push(&a->s->batch, to);
 }
 
-static int trace_add(struct adding *a, const struct request_trace *t, const struct map *stored)
+static int trace_add(struct adding *a, const struct request_trace *t,
+		     const struct request_stored *stored)
 {
 	int err = 0;
 
@@ -382,8 +383,10 @@ static int trace_add(struct adding *a, const struct request_trace *t, const stru
 
 		if (of->kind == REQUEST_APP)
 			continue;
+		if (stored->input && decider_is_own(stored->input, exchange_at(a, of)))
+			continue;
 		err = place_add(a, of); /* after the one above it */
-		if (!err && !map_get(stored, request_span_id(a->r, of)))
+		if (!err && !map_get(stored->spans, request_span_id(a->r, of)))
 			err = span_add(a, of);
 	}
 	return err;
@@ -397,7 +400,7 @@ int spans_add_request(struct spans *s, const struct requests *r, const struct re
 
 	if (!err) {
 		a.trace = trace_choose(&a, t);
-		err = trace_add(&a, t, stored->spans);
+		err = trace_add(&a, t, stored);
 	}
 	stand_ins_free(&a.stand_ins);
 	map_free(&a.numbers);

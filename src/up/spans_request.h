@@ -25,6 +25,7 @@
 
 #include "base/map.h"
 #include "request/requests.h"
+#include "up/decider.h"
 #include "up/sent.h"
 #include "up/spans.h"
 
@@ -32,11 +33,13 @@
 struct request_stored {
 	const struct map *spans; /* ids of spans that were added before, as a set */
 	struct sent *sent;	 /* what applications sent; NULL: nothing */
+	/* what was decided by: calls of its own programs are left out; NULL: there are none */
+	const struct decider_input *input;
 };
 
 /*
  * Adds the spans of a trace, without those that were added before. One call that got no answer
- * is an error. 0 or -ENOMEM.
+ * is an error. What exporters send to this program is in no request. 0 or -ENOMEM.
  */
 int spans_add_request(struct spans *s, const struct requests *r, const struct request_trace *t,
 		      const struct request_stored *stored);

@@ -132,4 +132,21 @@ TEST(a_span_that_is_stored_is_left_out)
 	made_free(&m);
 }
 
+TEST(a_call_of_the_program_itself_is_left_out)
+{
+	struct made m;
+	const struct exchange *x;
+	struct decider_input input;
+
+	made_of(&m);
+	x = &m.r.exchanges.data[m.r.spans.data[2].of];
+	input = (struct decider_input){.r = &m.r,
+				       .own = {m.r.processes.list.data[x->server.process].pid}};
+	m.others.input = &input;
+	CHECK_EQ(spans_add_request(&m.s, &m.r, &m.r.traces.data[0], &m.others), 0);
+	CHECK_EQ(m.s.batch.count, 2); /* both calls of the front are of it */
+	CHECK_STR(m.s.batch.data[1].name, "front:80");
+	made_free(&m);
+}
+
 TEST_MAIN()
