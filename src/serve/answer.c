@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #define RETRY_AFTER "5" /* seconds */
+#define ALLOWED "GET, HEAD"
 
 /* Memory of an answer until it is sent. */
 struct sending {
@@ -71,7 +72,9 @@ static enum MHD_Result response_queue(struct MHD_Connection *connection, const s
 enum MHD_Result answer_send(struct MHD_Connection *connection, unsigned int status,
 			    const char *type, struct bytes *body)
 {
-	return response_queue(connection, &(struct document){status, type, body, NULL}, "POST");
+	return response_queue(connection,
+			      &(struct document){.status = status, .type = type, .body = body},
+			      "POST");
 }
 
 enum MHD_Result answer_stream(struct MHD_Connection *connection, unsigned int status,
@@ -95,17 +98,46 @@ enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int stat
 	if (body.failed)
 		bytes_free(&body);
 	return response_queue(connection,
-			      &(struct document){status, "text/plain; charset=utf-8", &body, NULL},
-			      "GET, HEAD");
+			      &(struct document){.status = status,
+						 .type = "text/plain; charset=utf-8",
+						 .body = &body},
+			      ALLOWED);
+}
+
+int own_error_write(struct bytes *body, const char *why)
+{
+	struct json j;
+
+	json_init_bytes(&j, body);
+	json_object_begin(&j, NULL);
+	json_u64(&j, "version", 1);
+	json_string(&j, "error", why);
+	json_object_end(&j);
+	return json_end(&j) ? -ENOMEM : 0;
+}
+
+enum MHD_Result answer_error(struct MHD_Connection *connection, bool is_own, unsigned int status,
+			     const char *why)
+{
+	struct bytes body = {0};
+
+	if (!is_own)
+		return answer_text(connection, status, why);
+	if (own_error_write(&body, why))
+		bytes_free(&body);
+	return response_queue(
+		connection,
+		&(struct document){.status = status, .type = "application/json", .body = &body},
+		ALLOWED);
 }
 
 enum MHD_Result answer_document(struct MHD_Connection *connection, const struct document *document)
 {
 	if (quota_take(document->quota, document->body->capacity))
-		return response_queue(connection, document, "GET, HEAD");
+		return response_queue(connection, document, ALLOWED);
 	bytes_free(document->body);
-	return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-			   "other answers take the memory for answers: try again");
+	return answer_error(connection, document->is_own, MHD_HTTP_SERVICE_UNAVAILABLE,
+			    "other answers take the memory for answers: try again");
 }
 
 const char *request_header(struct MHD_Connection *connection, const char *name)

@@ -24,6 +24,7 @@ struct document {
 	const char *type;
 	struct bytes *body;
 	struct quota *quota; /* for its memory, until it is sent */
+	bool is_own;	     /* if it cannot be sent, an error of fathom's own API says so */
 };
 
 /* Takes over the body and leaves it empty. 503 where the quota has no room for it. */
@@ -36,6 +37,13 @@ enum MHD_Result answer_stream(struct MHD_Connection *connection, unsigned int st
 /* Answers a query with a line of text. */
 enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
 			    const char *text);
+
+/* Writes the error of fathom's own API. 0 or -ENOMEM. */
+int own_error_write(struct bytes *body, const char *why);
+
+/* Answers a query with that error, or where `is_own` is false, with a line of text. */
+enum MHD_Result answer_error(struct MHD_Connection *connection, bool is_own, unsigned int status,
+			     const char *why);
 
 /*
  * Whether a request may be answered: its length is clear, it is for a name of this host, not from a

@@ -129,6 +129,15 @@ static const struct route *route_find(const struct route_set *routes, const char
 	return NULL;
 }
 
+/* Whether a path is of fathom's own API, whose errors are JSON. */
+static bool is_own(const struct route_set *routes, const char *path)
+{
+	const char *root = routes->own;
+	size_t n = root ? strlen(root) : 0;
+
+	return root && strncmp(path, root, n) == 0 && (!path[n] || path[n] == '/');
+}
+
 static enum MHD_Result query_answer(const struct api_source *source,
 				    struct MHD_Connection *connection, const struct route *route,
 				    const struct query *asked)
@@ -155,16 +164,18 @@ static enum MHD_Result query_answer(const struct api_source *source,
 		return answer_stream(connection, (unsigned int)status, q.response);
 	}
 	if (status > 0 && !body.failed)
-		return answer_document(connection, &(struct document){(unsigned int)status,
-								      q.type ? q.type : JSON_TYPE,
-								      &body, source->answers});
+		return answer_document(connection,
+				       &(struct document){(unsigned int)status,
+							  q.type ? q.type : JSON_TYPE, &body,
+							  source->answers, q.is_own});
 	bytes_free(&body);
 	if (status == -ENOMEM || body.failed)
-		return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				   "the answer takes too much memory: ask for less");
-	if (status == -ETIMEDOUT)
-		return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, e.text);
-	return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, e.text);
+		return answer_error(connection, q.is_own, MHD_HTTP_SERVICE_UNAVAILABLE,
+				    "the answer takes too much memory: ask for less");
+	return answer_error(connection, q.is_own,
+			    status == -ETIMEDOUT ? MHD_HTTP_SERVICE_UNAVAILABLE
+						 : MHD_HTTP_INTERNAL_SERVER_ERROR,
+			    e.text);
 }
 
 /* A status, and why. */
@@ -190,43 +201,6 @@ static bool type_is_json(const char *type)
 	size_t n = strlen("application/json");
 
 	return type && strncasecmp(type, "application/json", n) == 0 && strchr("; \t", type[n]);
-}
-
-/* Whether a path is of fathom's own API, whose errors are JSON. */
-static bool is_own(const struct route_set *routes, const char *path)
-{
-	static const char root[] = "/api/v1";
-	char behind = strncmp(path, root, strlen(root)) == 0 ? path[strlen(root)] : 'x';
-
-	if (behind && behind != '/')
-		return false;
-	for (size_t i = 0; routes->tables[i]; i++) {
-		if (routes->tables[i] == own_routes)
-			return true;
-	}
-	return false;
-}
-
-/* A request that no route answers. */
-static enum MHD_Result refuse(const struct route_set *routes, struct MHD_Connection *connection,
-			      const char *path, const struct refusal *refusal)
-{
-	struct bytes body = {0};
-	struct json j;
-
-	if (!is_own(routes, path))
-		return answer_text(connection, refusal->status, refusal->why);
-	json_init_bytes(&j, &body);
-	json_object_begin(&j, NULL);
-	json_u64(&j, "version", 1);
-	json_string(&j, "error", refusal->why);
-	json_object_end(&j);
-	if (!json_end(&j))
-		return answer_document(connection,
-				       &(struct document){refusal->status, JSON_TYPE, &body,
-							  routes->source.answers});
-	bytes_free(&body);
-	return answer_text(connection, refusal->status, refusal->why);
 }
 
 /* Why a request is not answered, but for who asks; status 0: it is. */
@@ -255,27 +229,27 @@ enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connect
 	unsigned int refused;
 	char word[1024] = "";
 	const char *why;
-	bool is_page;
+	bool own = is_own(routes, url), is_page;
 
 	refused = request_refused(connection, routes->source.access, false, &why);
 	route = route_find(routes, url, word, sizeof(word));
-	is_page = !route && page && is_read(method) && !is_own(routes, url);
+	is_page = !route && page && is_read(method) && !own;
 	/* whoever lacks the token gets the page, which asks for it */
 	if (refused && !(is_page && refused == MHD_HTTP_UNAUTHORIZED && page_is_public(page)))
-		return answer_text(connection, refused, why);
+		return answer_error(connection, own, refused, why);
 	if (is_page)
 		return page_answer(page, connection, url);
 	if (!route)
-		return refuse(routes, connection, url,
-			      &(struct refusal){MHD_HTTP_NOT_FOUND,
-						routes->source.pageless && strcmp(url, "/") == 0
-							? routes->source.pageless
-							: "there is no such path"});
+		return answer_error(connection, own, MHD_HTTP_NOT_FOUND,
+				    routes->source.pageless && strcmp(url, "/") == 0
+					    ? routes->source.pageless
+					    : "there is no such path");
 	refusal = refusal_of(route, connection, method, sent);
 	if (refusal.status)
-		return refuse(routes, connection, url, &refusal);
-	return query_answer(&routes->source, connection, route,
-			    &(struct query){.word = word, .method = method, .sent = sent});
+		return answer_error(connection, own, refusal.status, refusal.why);
+	return query_answer(
+		&routes->source, connection, route,
+		&(struct query){.word = word, .method = method, .sent = sent, .is_own = own});
 }
 
 static enum MHD_Result query_take(void *arg, struct MHD_Connection *connection, const char *url,
@@ -344,7 +318,8 @@ int api_start(int fd, enum api_kind kind, const struct api_source *source, struc
 		close(fd);
 		return err;
 	}
-	a->routes = (struct route_set){*source, kind == API_JAEGER ? jaeger : all};
+	a->routes = kind == API_JAEGER ? (struct route_set){*source, jaeger, NULL}
+				       : (struct route_set){*source, all, "/api/v1"};
 	a->daemon = daemon_start(a, fd);
 	if (!a->daemon) {
 		close(fd);

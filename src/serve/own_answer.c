@@ -10,14 +10,7 @@
 
 int own_error(struct query *q, int status, const char *why)
 {
-	struct json j;
-
-	json_init_bytes(&j, q->body);
-	json_object_begin(&j, NULL);
-	json_u64(&j, "version", 1);
-	json_string(&j, "error", why);
-	json_object_end(&j);
-	return json_end(&j) ? -ENOMEM : status;
+	return own_error_write(q->body, why) ? -ENOMEM : status;
 }
 
 uint64_t own_now_ns(void)

@@ -33,6 +33,7 @@ struct query {
 	const char *word;   /* of the path, for "*" of the route */
 	const char *method; /* GET and HEAD, unless the path may change something */
 	struct sent *sent;  /* the body of the request; NULL: it has none */
+	bool is_own;	    /* the path is of fathom's own API */
 	struct pool *pool;  /* until the answer is made */
 	struct bytes *body; /* the answer, in JSON unless `type` says another content type */
 	const char *type;
@@ -63,6 +64,7 @@ extern const struct route metrics_routes[];
 struct route_set {
 	struct api_source source;
 	const struct route *const *tables; /* ends with NULL */
+	const char *own; /* errors of this path and below it are JSON; NULL: of none */
 };
 
 #define SENT_BYTES_MAX 65536u /* of the body of a request that changes something */

@@ -187,10 +187,11 @@ static int otlp_grpc_start(struct serve *s, int fd, const struct destination *to
 static int zipkin_start(struct serve *s, int fd, const struct destination *to)
 {
 	static const struct route *const tables[] = {zipkin_routes, NULL};
-	const struct receiver_options options = {.protocol = &protocol_zipkin,
-						 .to = *to,
-						 .queries = {source_of(s, s->ui_zipkin), tables},
-						 .threads = ZIPKIN_THREADS};
+	const struct receiver_options options = {
+		.protocol = &protocol_zipkin,
+		.to = *to,
+		.queries = {source_of(s, s->ui_zipkin), tables, NULL},
+		.threads = ZIPKIN_THREADS};
 
 	return receiver_start(fd, &options, &s->zipkin);
 }

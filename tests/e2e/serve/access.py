@@ -6,6 +6,7 @@ access.py FATHOM VENV SAMPLE: runs itself again in a network namespace, where th
 address that is not of the loopback range. VENV is that of test.py.
 """
 import http.client
+import json
 import os
 import signal
 import socket
@@ -28,7 +29,7 @@ def ask(server, which, host, method="GET", path="/api/v1/status", **options):
         connection.request(method, path, options.get("body"),
                            {"Host": "localhost", **options.get("headers", {})})
         answer = connection.getresponse()
-        answer.read()
+        answer.body = answer.read()
         return answer.status, answer
     finally:
         connection.close()
@@ -65,7 +66,9 @@ def check_token(server, checks, python, sample):
                 for words in ([], [f"Bearer {TOKEN}x"], [f"Bearer {TOKEN}"])],
                 ["UNAUTHENTICATED", "UNAUTHENTICATED", "OK"])
     _, answer = ask(server, "queries", "127.0.0.1")
-    checks.equal("401 says how", answer.getheader("WWW-Authenticate"), "Bearer")
+    checks.equal("401 says how", (answer.getheader("WWW-Authenticate"), answer.getheader("Content-Type"), json.loads(answer.body)),
+                 ("Bearer", "application/json", {"version": 1, "error": "the request needs the token of this server: "
+                                                 "Authorization: Bearer TOKEN"}))
     checks.equal("no type is guessed", answer.getheader("X-Content-Type-Options"), "nosniff")
     checks.equal("no page of another origin may read",
                  [name for name, _ in answer.getheaders() if name.startswith("Access-Control")], [])

@@ -491,19 +491,21 @@ def check_context(server, checks, described):
 
 
 def check_refusals(server, checks, described):
-    """Paths and methods that do not exist are answered as other errors of that API."""
-    for method, path, wanted in (
+    """What is refused before a path answers is answered as other errors of that API."""
+    for method, path, wanted, *headers in (
             ("GET", "/api/v1/nothing", 404), ("GET", "/api/v1", 404), ("GET", "/api/v1/", 404), ("POST", "/api/v1/nothing", 404),
-            ("POST", "/api/v1/search", 405), ("DELETE", "/api/v1/traces/1", 405), ("POST", "/api/v1/pins", 415)):
-        status, body = server.ask("queries", method, path, b"x" if method == "POST" else None)
+            ("POST", "/api/v1/search", 405), ("DELETE", "/api/v1/traces/1", 405), ("POST", "/api/v1/pins", 415),
+            ("GET", "/api/v1/status", 403, {"Host": "evil.example"}), ("GET", "/api/v1/nothing", 403, {"Origin": "http://evil.example"})):
+        status, body = server.ask("queries", method, path, b"x" if method == "POST" else None, *headers)
         try:
             described.validate(json.loads(body), {"$ref": "#/components/schemas/Error"}, path)
             said = ""
         except (AssertionError, ValueError) as error:
             said = f"{error}: {body[:80]}"
         checks.equal(f"{method} {path} is refused in JSON", (status, said), (wanted, ""))
-    for path in ("/api/nothing", "/api/v1x"):
-        checks.equal(f"{path} is no path of that API", server.ask("queries", "GET", path)[1][:1] == b"{", False)
+    for path in ("/api/nothing", "/api/v1x", "/api/services"):
+        body = server.ask("queries", "GET", path, headers={"Host": "evil.example"})[1]
+        checks.equal(f"{path} is no path of that API", body[:1] == b"{", False)
 
 
 def check_openapi(server, checks):

@@ -77,10 +77,10 @@ class Described:
         return sorted(named - self.seen - RARE)
 
     def unasked(self):
-        """Answers that are described and were not seen, but for those of a query without time."""
+        """Answers that are described and were not seen, but for those of a query that fails."""
         return sorted({(path, status) for path, item in self.api["paths"].items()
-                       for status, answer in item["get"]["responses"].items()
-                       if "text/plain" not in answer["content"]} - self.asked)
+                       for status in item["get"]["responses"]
+                       if status not in ("503", "default")} - self.asked)
 
     def parameters(self):
         """Of queries, as described."""

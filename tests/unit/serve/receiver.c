@@ -47,7 +47,16 @@ static int document_make(struct query *q)
 	return 200;
 }
 
-static const struct route routes[] = {{"/document", document_make}, {NULL, NULL}};
+static int failure_make(struct query *q)
+{
+	return error_set(q->e, EIO, "cannot read \"it\"");
+}
+
+static const struct route routes[] = {{"/document", document_make},
+				      {"/own/document", document_make},
+				      {"/own/failure", failure_make},
+				      {"/owner", failure_make},
+				      {NULL, NULL}};
 
 static void begin(const struct receive_limits *limits_wanted)
 {
@@ -62,7 +71,8 @@ static void begin(const struct receive_limits *limits_wanted)
 							      .page = page,
 							      .limits = &limits,
 							      .answers = &answers},
-							     tables}};
+							     tables,
+							     "/own"}};
 	struct log_options log_options = {0};
 	struct receiver_options with = options;
 	int fd;
@@ -198,6 +208,40 @@ TEST(queries_have_the_other_paths)
 	answer = http_ask(&address, GET("/document"), "", 0);
 	CHECK_EQ(http_status(answer), 503);
 	CHECK(strstr(answer, "Retry-After: "));
+	end();
+}
+
+/* Of an answer that is an error of fathom's own API, why; else "". */
+static const char *own_why(const char *answer)
+{
+	static const char begin[] = "\r\n\r\n{\"version\":1,\"error\":\"";
+	const char *why = strstr(answer, begin);
+
+	return why && strstr(answer, "Content-Type: application/json\r\n") ? why + sizeof(begin) - 1
+									   : "";
+}
+
+TEST(errors_of_the_own_api_are_json)
+{
+	const char *answer;
+
+	begin(&RECEIVE_LIMITS_DEFAULT);
+	answer = http_ask(&address, GET("/own/failure"), "", 0);
+	CHECK_EQ(http_status(answer), 500);
+	CHECK_STR(own_why(answer), "cannot read \\\"it\\\": Input/output error\"}\n");
+	answer = http_ask(&address, GET("/own/nothing"), "", 0);
+	CHECK_EQ(http_status(answer), 404);
+	CHECK_STR(own_why(answer), "there is no such path\"}\n");
+	answer = http_ask(&address, "GET /own/document HTTP/1.1\r\nHost: evil", "", 0);
+	CHECK_EQ(http_status(answer), 403);
+	CHECK_STR(own_why(answer), ACCESS_FOREIGN "\"}\n");
+	answers.limit_bytes = 50000;
+	answer = http_ask(&address, GET("/own/document"), "", 0);
+	CHECK_EQ(http_status(answer), 503);
+	CHECK(strstr(answer, "Retry-After: ") && *own_why(answer));
+	answer = http_ask(&address, GET("/owner"), "", 0);
+	CHECK_EQ(http_status(answer), 500);
+	CHECK(strstr(answer, "\r\n\r\ncannot read \"it\""));
 	end();
 }
 
