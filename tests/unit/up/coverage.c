@@ -4,11 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "tests/unit/check.h"
+#include "tests/unit/up/scratch.h"
 
 #define SECOND UINT64_C(1000000000)
 #define T (UINT64_C(1790000000) * SECOND)
@@ -237,7 +235,6 @@ TEST(gaps_of_an_answer_are_bounded)
 
 /* ---- the file ---- */
 
-static char folder[PATH_MAX];
 static int dir = -1;
 
 TEST(the_file_holds_the_table)
@@ -246,10 +243,7 @@ TEST(the_file_holds_the_table)
 	struct coverage_table t = {0}, read = {0};
 	struct coverage c;
 
-	strcpy(folder, "/tmp/fathom-coverage-XXXXXX");
-	CHECK(mkdtemp(folder) != NULL);
-	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CHECK(dir >= 0);
+	dir = scratch_make();
 	CHECK_EQ(coverage_read(&read, dir), 0); /* there is none */
 	CHECK_EQ(read.list.count, 0);
 	CHECK_EQ(coverage_read(&read, -1), 0);
@@ -300,11 +294,7 @@ TEST(a_damaged_file_is_told_and_is_no_table)
 
 TEST(nothing_is_left)
 {
-	char command[PATH_MAX + 16];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	CHECK_EQ(system(command), 0);
-	close(dir);
+	scratch_remove();
 }
 
 TEST_MAIN()

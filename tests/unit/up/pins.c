@@ -13,7 +13,7 @@
 
 #include "chunk/directory.h"
 #include "serve/serve.h"
-#include "tests/unit/check.h"
+#include "tests/unit/up/scratch.h"
 
 #define SECOND UINT64_C(1000000000)
 #define BEGIN (1700000000 * SECOND)
@@ -21,7 +21,6 @@
 #define CHUNK_BYTES 65536
 #define ROOM (3 * (CHUNK_BYTES + 4096))
 
-static char folder[PATH_MAX];
 static int dir = -1;
 
 /* A chunk for each step: nothing but its name and size is looked at. */
@@ -75,9 +74,7 @@ static const char *kept(void)
 
 TEST(what_was_asked_for_stays_before_what_a_monitor_has)
 {
-	strcpy(folder, "/tmp/fathom-pins-XXXXXX");
-	CHECK(mkdtemp(folder) != NULL);
-	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = scratch_make();
 	CHECK_EQ(mkdirat(dir, "chunks", 0700), 0);
 	for (unsigned int i = 0; i < 10; i++)
 		chunk_make(i);
@@ -116,11 +113,7 @@ TEST(a_pin_larger_than_the_room_is_refused)
 
 TEST(nothing_is_left)
 {
-	char command[PATH_MAX + 16];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	CHECK_EQ(system(command), 0);
-	close(dir);
+	scratch_remove();
 }
 
 TEST_MAIN()

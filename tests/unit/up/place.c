@@ -11,11 +11,9 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "tests/unit/check.h"
+#include "tests/unit/up/scratch.h"
 
 #define SOMEBODY 65534
-
-static char folder[PATH_MAX];
 
 static const char *at(const char *name)
 {
@@ -23,11 +21,8 @@ static const char *at(const char *name)
 	static unsigned int turn;
 	char *path = paths[turn++ % 4];
 
-	if (!*folder) {
-		strcpy(folder, "/tmp/fathom-place-XXXXXX");
-		CHECK(mkdtemp(folder) != NULL);
-	}
-	snprintf(path, PATH_MAX, "%.4000s/%s", folder, name);
+	scratch_make();
+	snprintf(path, PATH_MAX, "%.4000s/%s", scratch_path, name);
 	return path;
 }
 
@@ -234,12 +229,7 @@ TEST(where_there_is_no_other_user_root_serves)
 
 TEST(nothing_is_left)
 {
-	char command[PATH_MAX + 16];
-
-	if (!*folder)
-		return;
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	CHECK_EQ(system(command), 0);
+	scratch_remove();
 }
 
 TEST_MAIN()

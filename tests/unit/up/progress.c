@@ -7,24 +7,15 @@
 #include <limits.h>
 
 #include "chunk/checkpoint.h"
-#include "tests/unit/check.h"
+#include "tests/unit/up/scratch.h"
 
 #define CHUNK_NS 1000000000u
-
-static char folder[PATH_MAX];
-static int parent = -1;
 
 static struct progress progress_make(void)
 {
 	struct progress p;
 
-	if (parent < 0) {
-		strcpy(folder, "/tmp/fathom-progress-XXXXXX");
-		CHECK(mkdtemp(folder) != NULL);
-		parent = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		CHECK(parent >= 0);
-	}
-	progress_open(&p, parent);
+	progress_open(&p, scratch_make());
 	CHECK(p.dir >= 0);
 	return p;
 }
@@ -152,11 +143,7 @@ TEST(without_a_directory_nothing_is_kept)
 
 TEST(nothing_is_left)
 {
-	char command[PATH_MAX + 16];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	CHECK_EQ(system(command), 0);
-	close(parent);
+	scratch_remove();
 }
 
 TEST_MAIN()

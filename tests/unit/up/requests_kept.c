@@ -7,29 +7,20 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tests/unit/check.h"
+#include "tests/unit/up/scratch.h"
 
 #define BOOT "01234567-89ab-cdef-0123-456789abcdef"
 
-static char folder[PATH_MAX];
 static int dir = -1;
 
 static const struct learned_key key = {.service = 5, .kind = LEARNED_REQUESTS};
-
-static void folder_make(void)
-{
-	strcpy(folder, "/tmp/fathom-requests-kept-XXXXXX");
-	CHECK(mkdtemp(folder) != NULL);
-	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CHECK(dir >= 0);
-}
 
 TEST(what_is_kept_is_read)
 {
 	struct requests_kept kept = {.decided_ns = 3, .undecided_ns = 2, .learned_ns = 1};
 	struct requests_kept read = {0}, none = {0};
 
-	folder_make();
+	dir = scratch_make();
 	CHECK_EQ(requests_kept_read(dir, BOOT, &none), 0);
 	CHECK_EQ(none.decided_ns, 0);
 	CHECK_EQ(learned_add(&kept.learned, &key, 77), 0);
@@ -72,12 +63,8 @@ TEST(a_damaged_file_is_none)
 
 TEST(nothing_is_left)
 {
-	char command[PATH_MAX + 16];
-
 	requests_kept_write(-1, BOOT, &(struct requests_kept){0}); /* no folder: nothing happens */
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	CHECK_EQ(system(command), 0);
-	close(dir);
+	scratch_remove();
 }
 
 TEST_MAIN()
