@@ -12,6 +12,8 @@
 
 #define DURATION_SYNTAX "is not a duration: write a number and us, ms, s, m, h or d, like 250ms"
 #define SIZE_SYNTAX "is not a size: write a number and K, M, G or T, like 64M"
+#define LIMIT_SYNTAX                                                                               \
+	"is not a limit: write a duration like 10m, a size like 64M, or both separated by a comma"
 
 int option_flag(void *field, const char *text, struct error *e)
 {
@@ -178,7 +180,7 @@ static int limit_each(void *field, const char *part, size_t len, struct error *e
 	char text[32];
 
 	if (len >= sizeof(text))
-		return error_say(e, EINVAL, "is too long for a limit");
+		return error_say(e, EINVAL, LIMIT_SYNTAX);
 	memcpy(text, part, len);
 	text[len] = '\0';
 	if (len > 0 && strchr("KMGT", text[len - 1])) {
@@ -189,9 +191,7 @@ static int limit_each(void *field, const char *part, size_t len, struct error *e
 	if (limits->time_ns)
 		return error_say(e, EINVAL, "has two durations");
 	if (units_parse_duration(text, &(uint64_t){0}) == -EINVAL)
-		return error_say(e, EINVAL,
-				 "is not a limit: write a duration like 10m, a size like 64M, or "
-				 "both separated by a comma");
+		return error_say(e, EINVAL, LIMIT_SYNTAX);
 	return option_duration(&limits->time_ns, text, e);
 }
 

@@ -53,7 +53,8 @@ const struct monitor_action *monitor_action_find(const struct monitors_config *c
 static int copy_text(char to[ACTION_TEXT_BYTES], const char *text, struct error *e)
 {
 	if (strlen(text) >= ACTION_TEXT_BYTES)
-		return error_say(e, EINVAL, "the value is too long");
+		return error_say(e, EINVAL, "the value is too long: shorten it to %d bytes",
+				 ACTION_TEXT_BYTES - 1);
 	for (const char *c = text; *c; c++) {
 		if (iscntrl((unsigned char)*c))
 			return error_say(e, EINVAL, "the value has characters that no text has");
@@ -261,7 +262,8 @@ static int line_take(struct reading *r, const char *from, size_t bytes, struct e
 	int err;
 
 	if (bytes >= sizeof(copy)) {
-		error_say(&why, EINVAL, "the line is too long");
+		error_say(&why, EINVAL, "the line is too long: shorten it to %d bytes",
+			  LINE_BYTES - 1);
 		return place_say(r, r->line, &why, e);
 	}
 	memcpy(copy, from, bytes);

@@ -21,22 +21,22 @@ struct asked {
 
 /* ---- reading ---- */
 
-static int too_long(const char *key, struct error *e)
+static int too_long(const char *key, size_t size, struct error *e)
 {
-	return error_say(e, EINVAL, "'%s' is too long", key);
+	return error_say(e, EINVAL, MONITOR_TOO_LONG, key, size - 1);
 }
 
-static int string_read(struct json_reader *r, const char *key, char *to, size_t size,
-		       struct error *e)
+/* 0, also for what is no text, which is told at the end; -E2BIG. */
+static int string_read(struct json_reader *r, char *to, size_t size)
 {
 	struct json_text text;
 
 	*to = '\0';
 	json_string_read(r, &text);
 	if (r->wrong)
-		return 0; /* told at the end */
+		return 0;
 	if (text.bytes >= size)
-		return too_long(key, e);
+		return -E2BIG;
 	to[json_text_decode(text, to)] = '\0';
 	return 0;
 }
@@ -53,10 +53,11 @@ static int list_read(struct json_reader *r, const char *key, char text[MONITOR_T
 		size_t bytes = strlen(text);
 
 		if (bytes + 2 >= MONITOR_TEXT_BYTES)
-			return too_long(key, e);
+			return too_long(key, MONITOR_TEXT_BYTES, e);
 		if (bytes)
 			text[bytes++] = ',';
-		err = string_read(r, key, text + bytes, MONITOR_TEXT_BYTES - bytes, e);
+		if (string_read(r, text + bytes, MONITOR_TEXT_BYTES - bytes))
+			err = too_long(key, MONITOR_TEXT_BYTES, e);
 	}
 	return err;
 }
@@ -82,12 +83,14 @@ static int text_read(struct json_reader *r, const char *key, char text[MONITOR_T
 		if (r->wrong)
 			return 0;
 		if (number.bytes >= MONITOR_TEXT_BYTES)
-			return too_long(key, e);
+			return too_long(key, MONITOR_TEXT_BYTES, e);
 		memcpy(text, number.data, number.bytes);
 		text[number.bytes] = '\0';
 		return 0;
 	default:
-		return string_read(r, key, text, MONITOR_TEXT_BYTES, e);
+		return string_read(r, text, MONITOR_TEXT_BYTES)
+			       ? too_long(key, MONITOR_TEXT_BYTES, e)
+			       : 0;
 	}
 }
 
@@ -116,7 +119,9 @@ static int member_take(struct asked *asked, struct json_reader *r, const char *n
 	int err;
 
 	if (strcmp(name, "name") == 0)
-		return string_read(r, name, asked->name, sizeof(asked->name), e);
+		return string_read(r, asked->name, sizeof(asked->name))
+			       ? too_long(name, sizeof(asked->name), e)
+			       : 0;
 	if (key == RULE_KEYS_COUNT)
 		return error_say(e, EINVAL, "there is no key '%s' of a monitor", name);
 	err = text_read(r, name, text, e);

@@ -64,8 +64,8 @@ int monitor_name_check(const char *name, struct error *e)
 	if (!*name || *name == ' ')
 		return error_say(e, EINVAL, "a monitor and an action need a name");
 	if (strlen(name) >= MONITOR_NAME_BYTES)
-		return error_say(e, EINVAL, "the name is too long: %d bytes at most",
-				 MONITOR_NAME_BYTES - 1);
+		return error_say(e, EINVAL, MONITOR_TOO_LONG, "name",
+				 (size_t)MONITOR_NAME_BYTES - 1);
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return error_say(e, EINVAL, "a name is not '.' or '..', which no address can have");
 	if (!is_plain(name) || strpbrk(name, "/\\\"[],"))
@@ -77,8 +77,8 @@ int monitor_rule_set(struct monitor_rule *rule, enum rule_key key, const char *t
 		     struct error *e)
 {
 	if (strlen(text) >= MONITOR_TEXT_BYTES)
-		return error_say(e, EINVAL, "'%s' is too long: %d bytes at most", key_texts[key],
-				 MONITOR_TEXT_BYTES - 1);
+		return error_say(e, EINVAL, MONITOR_TOO_LONG, key_texts[key],
+				 (size_t)MONITOR_TEXT_BYTES - 1);
 	if (!is_plain(text))
 		return error_say(e, EINVAL, "'%s' has characters that no text has", key_texts[key]);
 	strcpy(rule->texts[key], text);

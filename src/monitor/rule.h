@@ -27,6 +27,7 @@
 
 #define MONITOR_NAME_BYTES 64
 #define MONITOR_TEXT_BYTES 256
+#define MONITOR_TOO_LONG "'%s' is too long: shorten it to %zu bytes"
 #define MONITOR_ACTIONS_MAX 8 /* of a rule */
 
 #define RULE_KEYS(K)                                                                               \

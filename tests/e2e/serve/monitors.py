@@ -171,6 +171,8 @@ def check_refusals(server, checks):
             ("a rule of the file", "DELETE", "/file%20rule", {}, None, 403),
             ("another method", "PUT", "", rule, None, 405)):
         checks.equal(f"refused: {name}", change(server, method, path, body, headers)[0], wanted)
+    checks.equal("a long name: the limit is told", change(server, "POST", "", {**rule, "name": "x" * 64})[1]["error"],
+                 "'name' is too long: shorten it to 63 bytes")
     checks.equal("nothing came of it", set(states(server)), {"file rule", "slow cart", "waits"})
 
 
