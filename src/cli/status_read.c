@@ -10,9 +10,24 @@ struct member {
 	const char *key;
 	void *to;
 	size_t size; /* of a text; 0: a uint64_t; 1: a double; 2: a bool */
+	void (*read)(struct json_reader *r, void *to); /* an object or an array */
 };
 
-static void member_read(struct json_reader *r, const struct member *m)
+#define TEXT(key, text) key, text, sizeof(text), NULL
+#define COUNT(key, count) key, &(count), 0, NULL
+#define REAL(key, number) key, &(number), 1, NULL
+#define TRUTH(key, truth) key, &(truth), 2, NULL
+#define PART(key, to, read) key, to, 0, read
+
+/* The items of an array: the first ones are kept, in memory that is all zero. */
+struct items {
+	void *to;
+	size_t *count;
+	size_t most, size;
+	void (*read)(struct json_reader *r, void *item);
+};
+
+static void value_read(struct json_reader *r, const struct member *m)
 {
 	struct json_text text;
 
@@ -35,17 +50,6 @@ static void member_read(struct json_reader *r, const struct member *m)
 		json_text_u64(text, m->to);
 }
 
-/* Whether the value of a key belongs to a member, which is then read. */
-static bool known_read(struct json_reader *r, const struct member *m, struct json_text key)
-{
-	while (m->key && !json_text_is(key, m->key))
-		m++;
-	if (!m->key)
-		return false;
-	member_read(r, m);
-	return true;
-}
-
 /* Reads what is known of an object, and passes over the rest. */
 static void object_read(struct json_reader *r, const struct member *members)
 {
@@ -53,99 +57,132 @@ static void object_read(struct json_reader *r, const struct member *members)
 
 	json_object_enter(r);
 	while (json_key_next(r, &key)) {
-		if (!known_read(r, members, key))
+		const struct member *m = members;
+
+		while (m->key && !json_text_is(key, m->key))
+			m++;
+		if (!m->key)
+			json_skip(r);
+		else if (m->read)
+			m->read(r, m->to);
+		else
+			value_read(r, m);
+	}
+}
+
+static void items_read(struct json_reader *r, const struct items *items)
+{
+	json_array_enter(r);
+	while (json_item_next(r)) {
+		if (*items->count < items->most)
+			items->read(r, (char *)items->to + (*items->count)++ * items->size);
+		else
 			json_skip(r);
 	}
 }
 
-static void processes_read(struct json_reader *r, struct status *s)
+static void process_read(struct json_reader *r, void *to)
 {
-	json_array_enter(r);
-	while (json_item_next(r)) {
-		struct status_process p = {0};
-		const struct member members[] = {{"name", p.name, sizeof(p.name)},
-						 {"state", p.state, sizeof(p.state)},
-						 {"why", p.why, sizeof(p.why)},
-						 {"pid", &p.pid, 0},
-						 {"starts", &p.starts, 0},
-						 {"cpu_ns", &p.cpu_ns, 0},
-						 {"memory_bytes", &p.memory_bytes, 0},
-						 {0}};
-
-		object_read(r, members);
-		if (s->processes_count < STATUS_PROCESSES_MAX)
-			s->processes[s->processes_count++] = p;
-	}
-}
-
-static void counts_read(struct json_reader *r, struct status *s, struct status_counts *c)
-{
-	const struct member members[] = {{"chunks", &c->chunks, 0},
-					 {"bytes", &c->bytes, 0},
-					 {"lost", &c->lost, 0},
-					 {"spans", &c->spans, 0},
-					 {"damaged", &c->damaged, 0},
-					 {"refused", &c->refused, 0},
-					 {"late", &c->late, 0},
-					 {"given_up", &c->given_up, 0},
-					 {"behind_ns", &c->behind_ns, 0},
-					 {"behind_bytes", &c->behind_bytes, 0},
-					 {"programs_missed", &c->programs_missed, 0},
-					 {"kernel_spans", &c->kernel_spans, 0},
-					 {"kernel_left_out", &c->kernel_left_out, 0},
-					 {"unlisted_spans", &c->unlisted, 0},
-					 {"raises", &c->raises, 0},
-					 {"raises_ended", &c->raises_ended, 0},
-					 {"raises_refused", &c->raises_refused, 0},
-					 {"raised_pid", &c->raised_pid, 0},
-					 {"lowered_ns", &c->lowered_ns, 0},
-					 {"lost_files", &c->lost_files, 0},
-					 {"log_lost_bytes", &c->log_lost_bytes, 0},
-					 {"log_cut_bytes", &c->log_cut_bytes, 0},
-					 {"free_bytes", &c->free_bytes, 0},
-					 {"min_free_bytes", &c->min_free_bytes, 0},
-					 {"lost_why", s->lost_why, sizeof(s->lost_why)},
-					 {"lowered", &c->lowered, 2},
-					 {"error", s->error, sizeof(s->error)},
-					 {"log_error", s->log_error, sizeof(s->log_error)},
-					 {"state", s->store_state, sizeof(s->store_state)},
+	struct status_process *p = to;
+	const struct member members[] = {{TEXT("name", p->name)},
+					 {TEXT("state", p->state)},
+					 {TEXT("why", p->why)},
+					 {COUNT("pid", p->pid)},
+					 {COUNT("starts", p->starts)},
+					 {COUNT("cpu_ns", p->cpu_ns)},
+					 {COUNT("memory_bytes", p->memory_bytes)},
 					 {0}};
 
 	object_read(r, members);
 }
 
-static void joins_read(struct json_reader *r, struct status_joins *j)
+static void processes_read(struct json_reader *r, void *to)
 {
-	const struct member members[] = {{"context", &j->context, 0},
-					 {"thread", &j->thread, 0},
-					 {"process", &j->process, 0},
-					 {"connection", &j->connection, 0},
-					 {"ambiguous", &j->ambiguous, 0},
-					 {"no_chunk", &j->no_chunk, 0},
-					 {"no_thread", &j->no_thread, 0},
-					 {"no_pid", &j->no_pid, 0},
-					 {"other_host", &j->other_host, 0},
-					 {"left_out", &j->left_out, 0},
+	struct status *s = to;
+
+	items_read(r, &(struct items){s->processes, &s->processes_count, STATUS_PROCESSES_MAX,
+				      sizeof(*s->processes), process_read});
+}
+
+/* A part of `fathom up`, with what it says of all. */
+struct counted {
+	struct status *all;
+	struct status_counts *counts;
+};
+
+static void counts_read(struct json_reader *r, void *to)
+{
+	struct status *s = ((struct counted *)to)->all;
+	struct status_counts *c = ((struct counted *)to)->counts;
+	const struct member members[] = {{COUNT("chunks", c->chunks)},
+					 {COUNT("bytes", c->bytes)},
+					 {COUNT("lost", c->lost)},
+					 {COUNT("spans", c->spans)},
+					 {COUNT("damaged", c->damaged)},
+					 {COUNT("refused", c->refused)},
+					 {COUNT("late", c->late)},
+					 {COUNT("given_up", c->given_up)},
+					 {COUNT("behind_ns", c->behind_ns)},
+					 {COUNT("behind_bytes", c->behind_bytes)},
+					 {COUNT("programs_missed", c->programs_missed)},
+					 {COUNT("kernel_spans", c->kernel_spans)},
+					 {COUNT("kernel_left_out", c->kernel_left_out)},
+					 {COUNT("unlisted_spans", c->unlisted)},
+					 {COUNT("raises", c->raises)},
+					 {COUNT("raises_ended", c->raises_ended)},
+					 {COUNT("raises_refused", c->raises_refused)},
+					 {COUNT("raised_pid", c->raised_pid)},
+					 {COUNT("lowered_ns", c->lowered_ns)},
+					 {COUNT("lost_files", c->lost_files)},
+					 {COUNT("log_lost_bytes", c->log_lost_bytes)},
+					 {COUNT("log_cut_bytes", c->log_cut_bytes)},
+					 {COUNT("free_bytes", c->free_bytes)},
+					 {COUNT("min_free_bytes", c->min_free_bytes)},
+					 {TEXT("lost_why", s->lost_why)},
+					 {TRUTH("lowered", c->lowered)},
+					 {TEXT("error", s->error)},
+					 {TEXT("log_error", s->log_error)},
+					 {TEXT("state", s->store_state)},
 					 {0}};
 
 	object_read(r, members);
 }
 
-static void follows_read(struct json_reader *r, struct status_follows *f)
+static void joins_read(struct json_reader *r, void *to)
 {
-	const struct member members[] = {{"stored", &f->stored, 0},
-					 {"open", &f->open, 0},
-					 {"chunks_left_out", &f->chunks_left_out, 0},
-					 {"behind_ns", &f->behind_ns, 0},
-					 {"learned", &f->learned, 0},
+	struct status_joins *j = to;
+	const struct member members[] = {{COUNT("context", j->context)},
+					 {COUNT("thread", j->thread)},
+					 {COUNT("process", j->process)},
+					 {COUNT("connection", j->connection)},
+					 {COUNT("ambiguous", j->ambiguous)},
+					 {COUNT("no_chunk", j->no_chunk)},
+					 {COUNT("no_thread", j->no_thread)},
+					 {COUNT("no_pid", j->no_pid)},
+					 {COUNT("other_host", j->other_host)},
+					 {COUNT("left_out", j->left_out)},
+					 {0}};
+
+	object_read(r, members);
+}
+
+static void follows_read(struct json_reader *r, void *to)
+{
+	struct status_follows *f = to;
+	const struct member members[] = {{COUNT("stored", f->stored)},
+					 {COUNT("open", f->open)},
+					 {COUNT("chunks_left_out", f->chunks_left_out)},
+					 {COUNT("behind_ns", f->behind_ns)},
+					 {COUNT("learned", f->learned)},
 					 {0}};
 
 	object_read(r, members);
 }
 
 /* The first service, and how many there are. */
-static void services_read(struct json_reader *r, struct status_sender *sender)
+static void services_read(struct json_reader *r, void *to)
 {
+	struct status_sender *sender = to;
 	struct json_text text;
 
 	json_array_enter(r);
@@ -156,150 +193,102 @@ static void services_read(struct json_reader *r, struct status_sender *sender)
 	}
 }
 
-static void sender_read(struct json_reader *r, struct status_sender *sender)
+static void sender_read(struct json_reader *r, void *to)
 {
-	const struct member members[] = {{"address", sender->address, sizeof(sender->address)},
-					 {"program", sender->program, sizeof(sender->program)},
-					 {"language", sender->language, sizeof(sender->language)},
-					 {"pid", &sender->pid, 0},
-					 {"spans", &sender->spans, 0},
-					 {"spans_rejected", &sender->spans_rejected, 0},
-					 {"requests_refused", &sender->requests_refused, 0},
-					 {"last_unix_ns", &sender->last_unix_ns, 0},
-					 {"spans_per_s", &sender->spans_per_s, 1},
-					 {0}};
-	struct json_text key;
-
-	json_object_enter(r);
-	while (json_key_next(r, &key)) {
-		if (known_read(r, members, key))
-			continue;
-		if (json_text_is(key, "services"))
-			services_read(r, sender);
-		else
-			json_skip(r);
-	}
-}
-
-static void senders_read(struct json_reader *r, struct status *s)
-{
-	json_array_enter(r);
-	while (json_item_next(r)) {
-		struct status_sender sender = {0};
-
-		sender_read(r, &sender);
-		if (s->senders_count < STATUS_SENDERS_MAX)
-			s->senders[s->senders_count++] = sender;
-	}
-}
-
-static void red_read(struct json_reader *r, struct status_monitors *m)
-{
-	json_array_enter(r);
-	while (json_item_next(r)) {
-		struct status_red red = {0};
-		const struct member members[] = {{"name", red.name, sizeof(red.name)},
-						 {"text", red.text, sizeof(red.text)},
-						 {"since_unix_ns", &red.since_unix_ns, 0},
-						 {0}};
-
-		object_read(r, members);
-		if (m->red_count < STATUS_RED_MAX)
-			m->red[m->red_count++] = red;
-	}
-}
-
-static void monitors_read(struct json_reader *r, struct status_monitors *m)
-{
-	const struct member members[] = {{"ok", &m->ok, 0},
-					 {"warn", &m->warn, 0},
-					 {"alert", &m->alert, 0},
-					 {"no_data", &m->no_data, 0},
-					 {"muted", &m->muted, 0},
-					 {"waiting", &m->waiting, 0},
-					 {"given_up", &m->given_up, 0},
-					 {0}};
-	struct json_text key;
-
-	json_object_enter(r);
-	while (json_key_next(r, &key)) {
-		if (known_read(r, members, key))
-			continue;
-		if (json_text_is(key, "red"))
-			red_read(r, m);
-		else
-			json_skip(r);
-	}
-}
-
-static void addresses_read(struct json_reader *r, struct status *s)
-{
-	const struct member members[] = {{"http", s->http, sizeof(s->http)},
-					 {"otlp-http", s->otlp_http, sizeof(s->otlp_http)},
-					 {"otlp-grpc", s->otlp_grpc, sizeof(s->otlp_grpc)},
-					 {"jaeger", s->jaeger, sizeof(s->jaeger)},
-					 {"zipkin", s->zipkin, sizeof(s->zipkin)},
+	struct status_sender *sender = to;
+	const struct member members[] = {{TEXT("address", sender->address)},
+					 {TEXT("program", sender->program)},
+					 {TEXT("language", sender->language)},
+					 {COUNT("pid", sender->pid)},
+					 {COUNT("spans", sender->spans)},
+					 {COUNT("spans_rejected", sender->spans_rejected)},
+					 {COUNT("requests_refused", sender->requests_refused)},
+					 {COUNT("last_unix_ns", sender->last_unix_ns)},
+					 {REAL("spans_per_s", sender->spans_per_s)},
+					 {PART("services", sender, services_read)},
 					 {0}};
 
 	object_read(r, members);
 }
 
-static bool part_read(struct json_reader *r, struct json_text key, struct status *s)
+static void senders_read(struct json_reader *r, void *to)
 {
-	const struct {
-		const char *key;
-		struct status_counts *counts;
-	} parts[] = {{"capture", &s->capture},
-		     {"map", &s->map},
-		     {"received", &s->received},
-		     {"store", &s->store}};
+	struct status *s = to;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		if (json_text_is(key, parts[i].key)) {
-			counts_read(r, s, parts[i].counts);
-			return true;
-		}
-	}
-	if (json_text_is(key, "processes"))
-		processes_read(r, s);
-	else if (json_text_is(key, "addresses"))
-		addresses_read(r, s);
-	else if (json_text_is(key, "join"))
-		joins_read(r, &s->joins);
-	else if (json_text_is(key, "requests"))
-		follows_read(r, &s->follows);
-	else if (json_text_is(key, "senders"))
-		senders_read(r, s);
-	else if (json_text_is(key, "monitors"))
-		monitors_read(r, &s->monitors);
-	else
-		return false;
-	return true;
+	items_read(r, &(struct items){s->senders, &s->senders_count, STATUS_SENDERS_MAX,
+				      sizeof(*s->senders), sender_read});
+}
+
+static void red_read(struct json_reader *r, void *to)
+{
+	struct status_red *red = to;
+	const struct member members[] = {{TEXT("name", red->name)},
+					 {TEXT("text", red->text)},
+					 {COUNT("since_unix_ns", red->since_unix_ns)},
+					 {0}};
+
+	object_read(r, members);
+}
+
+static void reds_read(struct json_reader *r, void *to)
+{
+	struct status_monitors *m = to;
+
+	items_read(r, &(struct items){m->red, &m->red_count, STATUS_RED_MAX, sizeof(*m->red),
+				      red_read});
+}
+
+static void monitors_read(struct json_reader *r, void *to)
+{
+	struct status_monitors *m = to;
+	const struct member members[] = {{COUNT("ok", m->ok)},
+					 {COUNT("warn", m->warn)},
+					 {COUNT("alert", m->alert)},
+					 {COUNT("no_data", m->no_data)},
+					 {COUNT("muted", m->muted)},
+					 {COUNT("waiting", m->waiting)},
+					 {COUNT("given_up", m->given_up)},
+					 {PART("red", m, reds_read)},
+					 {0}};
+
+	object_read(r, members);
+}
+
+static void addresses_read(struct json_reader *r, void *to)
+{
+	struct status *s = to;
+	const struct member members[] = {
+		{TEXT("http", s->http)},	   {TEXT("otlp-http", s->otlp_http)},
+		{TEXT("otlp-grpc", s->otlp_grpc)}, {TEXT("jaeger", s->jaeger)},
+		{TEXT("zipkin", s->zipkin)},	   {0}};
+
+	object_read(r, members);
 }
 
 int status_read(struct status *s, const void *document, size_t bytes)
 {
-	const struct member members[] = {{"state", s->state, sizeof(s->state)},
-					 {"dir", s->dir, sizeof(s->dir)},
-					 {"user", s->user, sizeof(s->user)},
-					 {"running_ns", &s->running_ns, 0},
-					 {"spans_per_s", &s->spans_per_s, 1},
-					 {"senders_count", &s->senders_all, 0},
+	struct counted capture = {s, &s->capture}, map = {s, &s->map};
+	struct counted received = {s, &s->received}, store = {s, &s->store};
+	const struct member members[] = {{TEXT("state", s->state)},
+					 {TEXT("dir", s->dir)},
+					 {TEXT("user", s->user)},
+					 {COUNT("running_ns", s->running_ns)},
+					 {REAL("spans_per_s", s->spans_per_s)},
+					 {COUNT("senders_count", s->senders_all)},
+					 {PART("capture", &capture, counts_read)},
+					 {PART("map", &map, counts_read)},
+					 {PART("received", &received, counts_read)},
+					 {PART("store", &store, counts_read)},
+					 {PART("processes", s, processes_read)},
+					 {PART("addresses", s, addresses_read)},
+					 {PART("join", &s->joins, joins_read)},
+					 {PART("requests", &s->follows, follows_read)},
+					 {PART("senders", s, senders_read)},
+					 {PART("monitors", &s->monitors, monitors_read)},
 					 {0}};
 	struct json_reader r;
-	struct json_text key;
 
 	json_reader_init(&r, document, bytes, DEPTH);
-	json_object_enter(&r);
-	while (json_key_next(&r, &key)) {
-		const struct member *m = members;
-
-		while (m->key && !json_text_is(key, m->key))
-			m++;
-		if (m->key)
-			member_read(&r, m);
-		else if (!part_read(&r, key, s))
-			json_skip(&r);
-	}
+	object_read(&r, members);
 	return json_finish(&r);
 }
