@@ -36,7 +36,7 @@ check 'levels' 'waits waits,bytes' fathom record --detail w
 check 'classes of calls' '%file,%desc' fathom record --syscalls %file,%d
 check 'a value behind =' errno fathom report --by=errn
 check 'a level to change to' 'waits waits,bytes' fathom detail wait
-check 'a process by its number' $$ fathom record -p $$
+check 'a process by its number' "$$*" fathom record -p $$ # others may begin with these digits
 (exec -a completed sleep 60) &
 child=$!
 until [[ $(cat /proc/$child/comm) == sleep ]]; do :; done
