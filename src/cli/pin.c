@@ -229,9 +229,9 @@ static int answer_show(const struct bytes *body, const char *dir, int status, st
 	if (status < 300)
 		return 0;
 	return error_say(e, EIO, "%s",
-			 *why		 ? why
-			 : status == 401 ? "it wants a token: --token-file FILE"
-					 : "'fathom up' refuses it");
+			 status == 401 ? "it wants a token: --token-file FILE"
+			 : *why	       ? why
+				       : "'fathom up' refuses it");
 }
 
 static int pin_run(const void *fields, const struct operands *operands, struct error *e)

@@ -135,6 +135,14 @@ def check_jaeger_address(fathom, checks, folder):
                      jaeger_address(fathom, folder), (False, 1, True))
 
 
+def check_pin(fathom, checks, folder, token):
+    def pins(*options):
+        done = subprocess.run([fathom, "pin", "-o", f"{folder}/data", "--list", *options], capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr.strip()
+    checks.equal("fathom pin says how to bring the token", pins(), (1, "fathom pin: it wants a token: --token-file FILE"))
+    checks.equal("fathom pin with the token", pins("--token-file", token)[0], 0)
+
+
 def check(fathom, python, sample, folder):
     checks, token = Checks(), f"{folder}/token"
     with open(token, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)
@@ -146,6 +154,7 @@ def check(fathom, python, sample, folder):
                     "192.168.0.0/16,172.17.0.0/16", "--allow-host", f"trace.example,{OUTSIDE}")
     try:
         check_token(server, checks, python, sample)
+        check_pin(fathom, checks, folder, token)
         check_starts(fathom, checks, folder, token)
         check_jaeger_address(fathom, checks, f"{folder}/jaeger")
         server.end(signal.SIGTERM)
