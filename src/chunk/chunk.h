@@ -381,10 +381,10 @@ int recording_retainer_open(struct recording_retainer **retainer, const char *di
 /*
  * Deletes the oldest sealed chunks until the limits are met; the latest one always stays. The
  * age of a chunk of this boot comes from now_ns (CLOCK_MONOTONIC, which nobody sets), of other
- * chunks from now_unix_ns. If `before` keeps a chunk, or a chunk cannot be read for a reason
- * outside of it (descriptors, rights, the disk), nothing more is deleted and that error is
- * returned. Otherwise returns the number of deleted chunks. `together` is called for chunks of
- * at most 32 MB, or for one larger chunk.
+ * chunks from now_unix_ns of the first call, and what passed since then by now_ns. If `before`
+ * keeps a chunk, or a chunk cannot be read for a reason outside of it (descriptors, rights, the
+ * disk), nothing more is deleted and that error is returned. Otherwise returns the number of
+ * deleted chunks. `together` is called for chunks of at most 32 MB, or for one larger chunk.
  */
 int recording_retain(struct recording_retainer *retainer, uint64_t now_unix_ns, uint64_t now_ns,
 		     struct error *e);

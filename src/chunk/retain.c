@@ -17,11 +17,16 @@
 #define TOGETHER_BYTES ((uint64_t)32 << 20) /* deleted together, after all of them are read */
 #define TOGETHER_COUNT 256
 
+struct now {
+	uint64_t unix_ns, monotonic_ns;
+};
+
 struct recording_retainer {
 	char dir[4096];
 	struct recording_hold hold; /* its own descriptor of the directory, without the lock */
 	struct recording_keep keep;
 	char boot_id[CHUNK_BOOT_BYTES]; /* the id of this boot */
+	struct now first;		/* look; 0: there was none */
 	struct bytes_map sizes;		/* name of a sealed chunk -> its bytes + 1 */
 	struct recording_excess excess; /* at the last look */
 	size_t gone;			/* chunks deleted since then */
@@ -92,29 +97,37 @@ static void names_order(struct chunk_names *names)
 	}
 }
 
-struct now {
-	uint64_t unix_ns, monotonic_ns;
-};
+/*
+ * The wall clock may be set at any time, so only what it says at the first look is used. A chunk of
+ * another boot was there then, also if its name tells a later time.
+ */
+static uint64_t age_by_name(const struct recording_retainer *r, uint64_t end_unix_ns,
+			    const struct now *now)
+{
+	uint64_t since_ns = now->monotonic_ns - r->first.monotonic_ns, later_ns;
 
-/* The wall clock is used only for chunks of another boot, since it may be set at any time. */
+	if (end_unix_ns <= r->first.unix_ns)
+		return since_ns + (r->first.unix_ns - end_unix_ns);
+	later_ns = r->keep.by_names ? end_unix_ns - r->first.unix_ns : 0;
+	return since_ns > later_ns ? since_ns - later_ns : 0;
+}
+
 static uint64_t age_of(const struct recording_retainer *r, const struct chunk_name *name,
 		       const struct now *now)
 {
 	int dir = r->keep.by_names ? -1
 				   : openat(r->hold.dir, name->name,
 					    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	uint64_t now_ns = now->unix_ns, end_ns = name->end_unix_ns;
+	uint64_t age_ns = age_by_name(r, name->end_unix_ns, now);
 	struct manifest m = {0};
 
 	if (dir >= 0 && manifest_read(dir, &m, NULL) == 0 && r->boot_id[0] &&
-	    strcmp(m.info.boot_id, r->boot_id) == 0) {
-		now_ns = now->monotonic_ns;
-		end_ns = m.info.end_ns;
-	}
+	    strcmp(m.info.boot_id, r->boot_id) == 0)
+		age_ns = m.info.end_ns < now->monotonic_ns ? now->monotonic_ns - m.info.end_ns : 0;
 	manifest_free(&m);
 	if (dir >= 0)
 		close(dir);
-	return end_ns < now_ns ? now_ns - end_ns : 0;
+	return age_ns;
 }
 
 static bool must_go(const struct recording_retainer *r, const struct chunk_name *name, uint64_t sum,
@@ -328,6 +341,8 @@ int recording_retain(struct recording_retainer *r, uint64_t now_unix_ns, uint64_
 	r->gone = 0;
 	if (err)
 		return err;
+	if (!r->first.unix_ns)
+		r->first = now;
 	names_order(&names);
 	err = retain_names(r, &names, &now, e);
 	chunk_names_free(&names);

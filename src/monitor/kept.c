@@ -53,6 +53,11 @@ bool telling_is_behind(const struct monitors_kept *kept, size_t at)
 	return false;
 }
 
+bool telling_is_due(const struct telling *t, uint64_t now_ns)
+{
+	return t->next_ns <= now_ns || t->next_ns > now_ns + LONGEST_WAIT_NS;
+}
+
 uint64_t telling_again_ns(uint64_t at_ns, unsigned int attempts, uint64_t now_ns)
 {
 	uint64_t wait_ns = LONGEST_WAIT_NS;

@@ -69,6 +69,10 @@ struct monitor *monitor_find(const struct monitors_kept *kept, const char *name)
  */
 bool telling_is_behind(const struct monitors_kept *kept, size_t at);
 
+/* Whether it is to be tried. What waits longer than any wait does so since the clock was set back.
+ */
+bool telling_is_due(const struct telling *t, uint64_t now_ns);
+
 /* When it is tried again after so many attempts; 0: it is given up. */
 uint64_t telling_again_ns(uint64_t at_ns, unsigned int attempts, uint64_t now_ns);
 

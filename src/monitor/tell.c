@@ -118,7 +118,7 @@ static struct telling *due_find(struct monitors *m, uint64_t now_ns, uint64_t *n
 			continue;
 		if (t->next_ns < *next_ns)
 			*next_ns = t->next_ns;
-		if (t->next_ns <= now_ns && (!due || t->next_ns < due->next_ns))
+		if (telling_is_due(t, now_ns) && (!due || t->next_ns < due->next_ns))
 			due = t;
 	}
 	return due;

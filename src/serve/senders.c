@@ -353,15 +353,14 @@ void senders_request(struct senders *s, uint16_t connection, const struct sender
 
 bool senders_await(struct senders *s, uint16_t connection, uint64_t wait_ns)
 {
-	struct timespec until;
+	uint64_t end_ns = clock_now_ns() + wait_ns;
+	const struct timespec until = {(time_t)(end_ns / 1000000000u),
+				       (long)(end_ns % 1000000000u)};
 	struct connection *c = NULL;
-	uint64_t end_ns = clock_read_ns(CLOCK_REALTIME) + wait_ns;
 	bool found;
 
 	if (!s || !connection)
 		return false;
-	until.tv_sec = (time_t)(end_ns / 1000000000u);
-	until.tv_nsec = (long)(end_ns % 1000000000u);
 	pthread_mutex_lock(&s->lock);
 	while ((c = s->connections[connection]) && !c->sender) {
 		if (pthread_cond_timedwait(&s->found, &s->lock, &until) == ETIMEDOUT)
@@ -492,6 +491,7 @@ void sender_info_write(struct json *j, const struct sender_info *info)
 int senders_open(const struct owner_finder *finder, struct senders **out)
 {
 	struct senders *s = calloc(1, sizeof(*s));
+	pthread_condattr_t monotonic;
 	int err;
 
 	if (!s)
@@ -500,7 +500,10 @@ int senders_open(const struct owner_finder *finder, struct senders **out)
 		s->finder = *finder;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->wake, NULL);
-	pthread_cond_init(&s->found, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->found, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	s->hold_ns = HOLD_MAX_NS;
 	s->held_ns = clock_now_ns();
 	s->connections = calloc(CONNECTIONS, sizeof(*s->connections));

@@ -26,7 +26,8 @@ struct store_file {
 	/* as the table progress has them; those of the newest file are read while they change */
 	uint64_t position;   /* of the log, up to which it has spans */
 	uint64_t passed;     /* spans of the entry there that it has, too; of files for writing */
-	uint64_t created_ns; /* since 1970 */
+	uint64_t created_ns; /* since 1970, by a clock that may be set */
+	uint64_t begun_ns;   /* CLOCK_BOOTTIME: when this store began it; 0: an earlier one did */
 	uint64_t least_ns,
 		greatest_ns; /* begins of its spans; the least is above if there are none */
 	uint64_t spans;

@@ -2,12 +2,13 @@
 /* Spans on their way into the transaction. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "store/columns.h"
 #include "store/internal.h"
 
 #define KNOWN_ROWS 1000000u		/* of a file, that are read after opening */
+#define KNOWN_ALL_ROWS (4 * KNOWN_ROWS) /* about so many are enough, of all files */
 #define KNOWN_NS UINT64_C(900000000000) /* so long ago came the first of them */
 
 static int out_of_memory(struct error *e)
@@ -300,18 +301,22 @@ static int file_know(struct knowing *knowing, const struct store_file *f, struct
 }
 #undef P
 
-/* The first file of which some spans may repeat. */
+static uint64_t known_rows(const struct store_file *f)
+{
+	return f->spans < KNOWN_ROWS ? f->spans : KNOWN_ROWS;
+}
+
+/* The first file of which some spans may repeat. The clock may have been set back since it began.
+ */
 static size_t known_first(const struct store *s)
 {
+	uint64_t since_ns = clock_read_ns(CLOCK_REALTIME) - KNOWN_NS;
 	size_t first = s->files.count - 1;
-	struct timespec now;
-	uint64_t since_ns;
+	uint64_t rows = known_rows(s->files.data[first]);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	since_ns = (uint64_t)now.tv_sec * 1000000000u - KNOWN_NS;
-	while (first && !s->files.data[first - 1]->is_lost &&
+	while (first && !s->files.data[first - 1]->is_lost && rows < KNOWN_ALL_ROWS &&
 	       s->files.data[first]->created_ns > since_ns)
-		first--;
+		rows += known_rows(s->files.data[--first]);
 	return first;
 }
 

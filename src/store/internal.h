@@ -34,9 +34,10 @@ struct store {
 	 * by the thread that appends, and for what other threads read of them.
 	 */
 	pthread_mutex_t files_lock;
-	struct store_files files;   /* spans go into the last one */
-	struct store_files gone;    /* dropped; they are removed when no query asks them */
-	uint64_t end_ns, retain_ns; /* when to look again, by the monotonic clock */
+	struct store_files files;	    /* spans go into the last one */
+	struct store_files gone;	    /* dropped; they are removed when no query asks them */
+	uint64_t end_ns, retain_ns;	    /* when to look again, by the monotonic clock */
+	uint64_t opened_unix_ns, opened_ns; /* when it was opened; the latter: CLOCK_BOOTTIME */
 	uint64_t dropped_spans;
 	char lost_why[ERROR_TEXT_BYTES]; /* why files are left out; "": none is */
 	/* of what is appended, until it is committed */

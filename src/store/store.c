@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "store/internal.h"
 
 #define PERIOD_NS UINT64_C(3600000000000)
@@ -126,6 +127,8 @@ int store_open(const struct store_options *options, struct store **out, struct e
 	if (!s)
 		return error_set(e, ENOMEM, "cannot open the store");
 	locks_init(s);
+	s->opened_unix_ns = clock_read_ns(CLOCK_REALTIME);
+	s->opened_ns = clock_read_ns(CLOCK_BOOTTIME);
 	s->options = *options;
 	s->options.dir = s->options.library = NULL;
 	if (!options->period_ns || options->period_ns > PERIOD_NS)

@@ -16,14 +16,6 @@
 #define RETAIN_NS UINT64_C(10000000000)
 #define RETRY_NS UINT64_C(60000000000)
 
-static uint64_t now_unix_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int filter_write(struct store *s, const struct trace_filter *filter, struct error *e)
 {
 	static const int types[] = {DUCKDB_BLOB};
@@ -88,9 +80,10 @@ static int file_end(struct store *s, struct error *e)
 	return 0;
 }
 
-static bool file_is_full(const struct store *s, uint64_t now_ns)
+static bool file_is_full(const struct store *s)
 {
 	const struct store_file *f = files_newest(s);
+	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
 
 	if (clock_now_ns() < s->end_ns || !f->spans)
 		return false;
@@ -119,6 +112,7 @@ static int next_make(struct store *s, struct store_file **out, struct error *e)
 	err = files_attach_newest(s, f, e);
 	err = err ? err : store_file_filter_load(f, &s->db, s->writer, e);
 	err = err ? err : store_file_use(last, &s->db, s->writer, e);
+	f->begun_ns = clock_read_ns(CLOCK_BOOTTIME);
 	if (err) {
 		next_drop(s, f);
 		store_file_use(last, &s->db, s->writer, NULL);
@@ -263,23 +257,46 @@ static uint64_t all_bytes(const struct store *s)
 	return bytes;
 }
 
-/* The oldest file ended when the next one began of which that is known. */
-static bool is_too_old(const struct store *s, uint64_t now_ns)
+static bool is_dated(const struct store *s, const struct store_file *f)
 {
-	uint64_t ended_ns = 0;
-
-	for (size_t i = 1; i < s->files.count && !ended_ns; i++)
-		ended_ns = s->files.data[i]->created_ns;
-	return s->options.keep_ns && ended_ns && now_ns > ended_ns &&
-	       now_ns - ended_ns > s->options.keep_ns;
+	return f->created_ns && f->created_ns <= s->opened_unix_ns;
 }
 
-static void old_drop(struct store *s, uint64_t now_ns)
+/*
+ * When the oldest file ended, by the wall clock, which may have been set at any time: when the next
+ * one began, and not before it began itself. What either says of a time after the store was opened
+ * is wrong; then a later file tells.
+ */
+static uint64_t oldest_end_ns(const struct store *s)
+{
+	uint64_t end_ns = 0;
+
+	for (size_t i = 0; i < s->files.count && (i < 2 || !end_ns); i++) {
+		const struct store_file *f = s->files.data[i];
+
+		if (is_dated(s, f) && f->created_ns > end_ns)
+			end_ns = f->created_ns;
+	}
+	return end_ns ? end_ns : s->opened_unix_ns;
+}
+
+/* The wall clock says how old files are that were there when the store was opened, once. */
+static bool is_too_old(const struct store *s)
+{
+	uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
+	uint64_t begun_ns = s->files.data[1]->begun_ns;
+	uint64_t age_ns = begun_ns ? now_ns - begun_ns
+				   : now_ns - s->opened_ns + s->opened_unix_ns - oldest_end_ns(s);
+
+	return s->options.keep_ns && age_ns > s->options.keep_ns;
+}
+
+static void old_drop(struct store *s)
 {
 	while (s->files.count > 1) {
 		bool is_over = s->options.keep_bytes && all_bytes(s) > s->options.keep_bytes;
 
-		if (!is_over && !is_too_old(s, now_ns))
+		if (!is_over && !is_too_old(s))
 			break;
 		if (vec_reserve(&s->gone, 1))
 			break; /* another time */
@@ -289,13 +306,13 @@ static void old_drop(struct store *s, uint64_t now_ns)
 
 int files_turn(struct store *s, struct error *e)
 {
-	int err = s->writer && file_is_full(s, now_unix_ns()) ? file_turn(s, e) : 0;
+	int err = s->writer && file_is_full(s) ? file_turn(s, e) : 0;
 	int later = 0;
 
 	if (clock_now_ns() >= s->retain_ns) {
 		s->retain_ns = clock_now_ns() + RETAIN_NS;
 		/* not before the next file began */
-		old_drop(s, now_unix_ns());
+		old_drop(s);
 		later = files_settle(s, err ? NULL : e);
 	}
 	if (s->gone.count && !later)

@@ -29,11 +29,11 @@ PATIENCE = 60  # seconds: the machine may be busy
 class Server:
     """fathom serve in a directory, at ports that the kernel chooses."""
 
-    def __init__(self, fathom, folder, *options):
+    def __init__(self, fathom, folder, *options, env=None):
         self.process = subprocess.Popen(
             [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
              "--otlp-grpc", "127.0.0.1:0", "--zipkin", "127.0.0.1:0", "--jaeger", "off", *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
         self.ports, self.said = {}, ""
         for line in self.process.stdout:
             self.said += line

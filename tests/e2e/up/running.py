@@ -17,7 +17,7 @@ import time
 
 from harness import check, equal, until
 
-FATHOM, PROGRAM, PUBLISHER, SAMPLE = sys.argv[1:5]
+FATHOM, PROGRAM, PUBLISHER, SAMPLE = sys.argv[1:5]  # a test may have more
 HERE = os.path.dirname(os.path.abspath(__file__))
 SAMPLE_TRACE = "0123456789abcdef1122334455667788"
 PARTS = ("capture", "map", "serve")
@@ -39,13 +39,13 @@ def finish():
 class Up:
     """A running `fathom up`, at ports that the kernel chooses."""
 
-    def __init__(self, folder, *options, user=None, library=None):
+    def __init__(self, folder, *options, user=None, library=None, env=None):
         self.dir = folder
         self.error = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [FATHOM, "up", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
              "--otlp-grpc", "off", "--zipkin", "off", "--jaeger", "off", *options], stdout=subprocess.PIPE, stderr=self.error, text=True,
-            user=user, env={**os.environ, **({"FATHOM_DUCKDB": library} if library else {})})
+            user=user, env={**os.environ, **(env or {}), **({"FATHOM_DUCKDB": library} if library else {})})
         started.append(self.process)
         self.ports = {}
         if library:
@@ -145,11 +145,12 @@ class Shop:
 class Traced:
     """What a program without libfathom sent: tests/e2e/up/traced.py."""
 
-    def __init__(self, up, case, service="plainshop"):
+    def __init__(self, up, case, service="plainshop", env=None):
         self.up = up
         self.process = subprocess.Popen(
             [sys.executable, os.path.join(HERE, "traced.py"), str(up.ports["OTLP over HTTP"]),
-             service, case], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+             service, case], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, **(env or {})})
         started.append(self.process)
         self.pid = self.process.pid
         self.spans = []

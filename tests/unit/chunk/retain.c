@@ -242,6 +242,32 @@ TEST(a_clock_that_was_set_forward_makes_no_chunk_old)
 	CHECK_EQ(retain_at(dir, &keep, 1004100, 10101), 1); /* nor young */
 }
 
+/* How old those of another boot are is asked once. */
+TEST(a_clock_that_is_set_makes_no_chunk_of_another_boot_old_or_young)
+{
+	const char *dir = make_directory();
+	const struct recording_keep keep = {.age_ns = 5000};
+	struct recording_retainer *r;
+
+	make_boot(dir, "b", 1000000, 1000);
+	make_boot(dir, "b", 1004000, 5000);
+	make_boot(dir, "b", 1008000, 9000);
+	CHECK_EQ(recording_retainer_open(&r, dir, &keep, NULL), 0);
+	CHECK_EQ(recording_retain(r, 1004100, 100, NULL), 0); /* the first is 4000 old */
+	CHECK_EQ(recording_retain(r, 999999999, 1100, NULL), 0);
+	CHECK_EQ(recording_retain(r, 999999999, 1101, NULL), 1);
+	CHECK_EQ(recording_retain(r, 1, 5100, NULL), 0);
+	CHECK_EQ(recording_retain(r, 1, 5101, NULL), 1);
+	recording_retainer_close(r);
+	/* by a clock that was far behind at the start, too */
+	make_boot(dir, "b", 1012000, 13000);
+	CHECK_EQ(recording_retainer_open(&r, dir, &keep, NULL), 0);
+	CHECK_EQ(recording_retain(r, 70, 100, NULL), 0);
+	CHECK_EQ(recording_retain(r, 1008200, 5100, NULL), 0);
+	CHECK_EQ(recording_retain(r, 1008200, 5101, NULL), 1);
+	recording_retainer_close(r);
+}
+
 /* Their names say the wall clock; the oldest is the one that was made first. */
 TEST(a_clock_that_was_set_back_does_not_make_new_chunks_old)
 {

@@ -139,6 +139,16 @@ TEST(it_is_tried_again_for_an_hour)
 	CHECK_EQ(telling_again_ns(0, 1000, 0), 300 * SECOND);
 }
 
+TEST(a_clock_that_was_set_back_makes_nothing_wait_for_a_day)
+{
+	const struct telling t = {.at_ns = 100 * HOUR, .next_ns = 100 * HOUR + 300 * SECOND};
+
+	CHECK(!telling_is_due(&t, 100 * HOUR));
+	CHECK(!telling_is_due(&t, t.next_ns - 1));
+	CHECK(telling_is_due(&t, t.next_ns));
+	CHECK(telling_is_due(&t, 76 * HOUR));
+}
+
 static struct telling telling_make(const char *monitor, const char *action, bool is_failed)
 {
 	struct telling t = {.is_failed = is_failed};
