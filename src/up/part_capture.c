@@ -172,7 +172,7 @@ static int chunks_recover(const struct part_context *c, const char *dir,
 
 /* In a process of its own, which ends with capture. */
 static int retention_run(const struct part_context *c, const char *dir,
-			 const struct recording_hold *hold, int fd)
+			 const struct recording_hold *hold, int fd, pid_t capture)
 {
 	const struct recording_hold own = {hold->dir, -1};
 	const struct retainer_options options = {
@@ -182,7 +182,10 @@ static int retention_run(const struct part_context *c, const char *dir,
 	if (hold->lock >= 0)
 		close(hold->lock); /* the next capture need not wait for this process */
 	prctl(PR_SET_NAME, "fathom-keep");
+	signal(SIGTERM, SIG_IGN); /* to all of the group, too: it ends when capture has ended */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != capture)
+		return -ESRCH;
 	return err ? err : retention_serve(&options, fd);
 }
 
@@ -190,8 +193,8 @@ static int retention_run(const struct part_context *c, const char *dir,
 static int retention_begin(struct readers *readers, const char *dir,
 			   const struct recording_hold *hold, struct error *e)
 {
+	pid_t capture = getpid(), pid;
 	int fds[2];
-	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return error_set(e, errno, "cannot make a socket");
@@ -201,7 +204,7 @@ static int retention_begin(struct readers *readers, const char *dir,
 		int status;
 
 		close(fds[0]);
-		status = -retention_run(readers->c, dir, hold, fds[1]);
+		status = -retention_run(readers->c, dir, hold, fds[1], capture);
 		fflush(NULL);
 		_exit(status);
 	}
