@@ -141,6 +141,7 @@ int serve_options_read(const struct serve_command_options *o, struct serve_texts
 				      .limits = o->limits,
 				      .ui_zipkin = o->ui_zipkin,
 				      .ui_jaeger = o->ui_jaeger,
+				      .is_plain = o->plain,
 				      .warn = serve_failure_print,
 				      .monitors = &texts->monitors,
 				      .monitors_warn = serve_monitors_print};

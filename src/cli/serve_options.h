@@ -22,6 +22,7 @@ struct serve_command_options {
 	const char *token_file;
 	struct option_list trust, allow_hosts;
 	const char *ui_zipkin, *ui_jaeger;
+	bool plain;
 	struct receive_limits limits;
 	const char *monitors;
 };
@@ -85,7 +86,9 @@ extern const char serve_jaeger_preset[];
 	{"ui-zipkin", 0, "DIR", "has the built files of Zipkin's page", NULL,                      \
 	 SERVE_OPTION_AT(offset, ui_zipkin), option_text},                                         \
 	{"ui-jaeger", 0, "DIR", "has the built files of Jaeger's page", NULL,                      \
-	 SERVE_OPTION_AT(offset, ui_jaeger), option_text}
+	 SERVE_OPTION_AT(offset, ui_jaeger), option_text},                                         \
+	{"plain", 0, NULL, "answer traces in Jaeger's and Zipkin's API as they were\nsent",        \
+	 NULL, SERVE_OPTION_AT(offset, plain), option_flag}
 /* clang-format on */
 
 #define SERVE_USAGE                                                                                \
@@ -93,7 +96,7 @@ extern const char serve_jaeger_preset[];
 	"[--zipkin ADDRESS] [--jaeger ADDRESS] [--store-period TIME] [--store-keep LIMITS] "       \
 	"[--min-free SIZE] [--token-file FILE] [--trust NETWORKS] "                                \
 	"[--allow-host NAMES] [--limits LIST] [--monitors FILE] [--ui-zipkin DIR] "                \
-	"[--ui-jaeger DIR]"
+	"[--ui-jaeger DIR] [--plain]"
 
 /*
  * Options of the library, which borrow from `o` and `texts`. Reads the token and the file of

@@ -63,7 +63,7 @@ static bool is_plain(struct query *q)
 {
 	const char *fathom = query_value(q, "fathom");
 
-	return fathom && strcmp(fathom, "0") == 0;
+	return fathom ? strcmp(fathom, "0") == 0 : q->source->is_plain && !q->is_own;
 }
 
 int traces_joined(struct query *q, const struct store_ids *ids, struct received_batch *out)

@@ -30,6 +30,7 @@ struct api_source {
 	const struct access *access;   /* who may ask */
 	const struct page *page;       /* a page at this address; NULL: none */
 	const char *pageless;	       /* what / says where there is no page; NULL: nothing */
+	bool is_plain;		       /* Jaeger's and Zipkin's API leave out what fathom adds */
 	const struct receive_limits *limits;
 	struct quota *spans;   /* memory for spans of all answers that are being made */
 	struct quota *answers; /* and for all answers that are being sent */

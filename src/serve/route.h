@@ -93,13 +93,13 @@ void span_id_text(char text[SPAN_ID_BYTES], uint64_t id);
 
 /*
  * Finds the spans of traces, as store_find(), and joins them, or strips them if the parameter
- * `fathom` is 0: join.h. Free the batch.
+ * `fathom` is 0, or else if the API is plain (api.h): join.h. Free the batch.
  */
 int traces_joined(struct query *q, const struct store_ids *ids, struct received_batch *out);
 
 /*
- * Finds one trace, and behind its spans, unless the parameter `kernel` or `fathom` is 0, its kernel
- * spans.
+ * Finds one trace, and behind its spans its kernel spans, unless these are stripped, or the
+ * parameter `kernel` is 0.
  * 0, -ENOENT if it has no span, or another error. Free the batch.
  */
 int trace_find(struct query *q, struct trace_id id, struct received_batch *out);

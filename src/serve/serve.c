@@ -46,6 +46,7 @@ struct serve {
 	uint64_t from_position; /* entries of this run begin there */
 	struct access *access;
 	struct page *ui, *ui_zipkin, *ui_jaeger; /* pages; NULL: none */
+	bool is_plain;
 	struct receive_limits limits;
 	atomic_size_t pending_bytes, mapped_pending_bytes;
 	struct quota span_memory, answer_memory; /* of queries */
@@ -155,6 +156,7 @@ static struct api_source source_of(struct serve *s, const struct page *page)
 				   .more = s->more,
 				   .access = s->access,
 				   .page = page,
+				   .is_plain = s->is_plain,
 				   .limits = &s->limits,
 				   .spans = &s->span_memory,
 				   .answers = &s->answer_memory};
@@ -357,6 +359,7 @@ int serve_open(const struct serve_options *options, struct serve **out,
 	s->log_dir = -1;
 	s->warn = options->warn;
 	s->more = options->more;
+	s->is_plain = options->is_plain;
 	s->spans = options->spans > 0 ? options->spans : -1;
 	s->limits = limits_of(&options->limits);
 	otlp_limits_set(&(struct otlp_limits){(unsigned int)s->limits.depth,

@@ -75,6 +75,7 @@ struct serve_options {
 	bool jaeger_is_preset; /* nobody asked for it: up gives it up where it cannot be had */
 	/* Folders with the built files of these pages, at the address of the same name; or NULL. */
 	const char *ui_zipkin, *ui_jaeger;
+	bool is_plain; /* Jaeger's and Zipkin's API leave out what fathom adds, unless asked */
 	struct access_options access;
 	struct receive_limits limits; /* 0: the default of each */
 	/* Tells in a line why spans are not stored, not taken or lost, from any thread; or NULL. */

@@ -231,6 +231,25 @@ def check_full(fathom, checks, folder):
         subprocess.run(["umount", "-l", disk], check=False)
 
 
+def check_plain(fathom, checks, folder):
+    """With --plain, traces in the APIs of others are as they were sent, unless a request says otherwise."""
+    server = Server(fathom, folder, "--plain")
+    try:
+        wait = span_of(600, 2, "lock", 5, parent=1, kind="internal", at_ms=1)
+        wait["attributes"].append({"key": "fathom.kind", "value": {"stringValue": "wait"}})
+        send(server, "plain", span_of(600, 1, "work", 10, attributes={"fathom.time.lock_ns": 5, "items": 3}), wait)
+        server.wait("the spans are stored", lambda: len(server.trace(f"{600:x}")) == 2)
+        for which, path in (("queries", f"/api/traces/{600:x}"), ("queries", f"/api/v3/traces/{600:x}"),
+                            ("Zipkin", f"/api/v2/trace/{600:x}"), ("queries", f"/api/v1/traces/{600:x}")):
+            told = [server.ask(which, "GET", path + query)[1].decode() for query in ("", "?fathom=1", "?fathom=0")]
+            checks.equal(f"--plain: {path[:8]}", [
+                ("fathom." in text, "lock" in text, "items" in text) for text in told],
+                [("/v1/" in path, "/v1/" in path, True), (True, True, True), (False, False, True)])
+    finally:
+        server.process.kill()
+        server.process.wait()
+
+
 def check_files(fathom, checks, folder):
     """Files end, and the oldest ones go, while it runs."""
     server = Server(fathom, folder, "--store-period", "1ms", "--store-keep", "7d,3M")
@@ -261,6 +280,7 @@ def main():
         finally:
             server.process.kill()
             server.process.wait()
+        check_plain(fathom, checks, os.path.join(folder, "plain"))
         check_files(fathom, checks, os.path.join(folder, "files"))
         check_full(fathom, checks, folder)
     print(f"1..{checks.number}")
