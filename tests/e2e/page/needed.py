@@ -11,6 +11,11 @@ def missing(packages, page):
     """Puts the packages of npm into a folder; the reason why a test cannot run, or ""."""
     if not os.path.exists(f"{page}/index.html"):
         return "the page is not built"
+    return browser_missing(packages)
+
+
+def browser_missing(packages):
+    """The same without a page."""
     if not shutil.which("chromium"):
         return "chromium is not installed"
     subprocess.run([BUILD_PAGE, "--dev", packages], check=True, timeout=300)
