@@ -400,21 +400,39 @@ TEST(what_does_not_fit_into_memory_goes_beside_the_files)
 	drop(s);
 }
 
-TEST(a_store_of_a_newer_version_is_refused)
+static void version_set(unsigned int version)
 {
-	struct store *s = open_empty();
 	struct database db;
 	duckdb_connection connection;
-	struct error e = {0};
+	char sql[80];
 
-	store_close(s);
+	snprintf(sql, sizeof(sql), "UPDATE progress SET version = %u", version);
 	CHECK_EQ(database_open(store_path(), NULL, &db, NULL), 0);
 	CHECK_EQ(database_connect(&db, &connection, NULL), 0);
-	CHECK_EQ(sql_run(&db, connection, "UPDATE progress SET version = 1000", NULL, &e), 0);
+	CHECK_EQ(sql_run(&db, connection, sql, NULL, NULL), 0);
 	db.api.disconnect(&connection);
 	database_close(&db);
-	CHECK_EQ(store_open(&store_options, &s, &e), -EPROTONOSUPPORT);
-	CHECK(strstr(e.text, "newer"));
+}
+
+TEST(a_store_of_a_newer_version_is_refused_and_of_the_first_one)
+{
+	static const struct {
+		unsigned int version;
+		const char *word;
+	} cases[] = {{1000, "was written by a newer fathom"},
+		     {1, "was written by an older fathom: remove it"}};
+	struct store *s = open_empty();
+
+	store_close(s);
+	for (size_t i = 0; i < 2; i++) {
+		struct error e = {0};
+
+		version_set(cases[i].version);
+		CHECK_EQ(store_open(&store_options, &s, &e), -EPROTONOSUPPORT);
+		CHECK(strstr(e.text, cases[i].word));
+		CHECK(strstr(e.text, store_path()));
+		CHECK(!strchr(e.text, '\n'));
+	}
 	drop(NULL);
 }
 
