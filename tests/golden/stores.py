@@ -22,6 +22,7 @@ PATIENCE = 60
 BEGIN_NS = 1795521600 * 10**9  # 2026-11-24, noon UTC
 MS = 10**6
 KINDS = {"internal": 1, "server": 2, "client": 3}
+OTHERS = ("--otlp-grpc", "off", "--jaeger", "off")  # other tests may have their ports
 RANGE = {"from": str(BEGIN_NS - 3600 * 10**9), "to": str(BEGIN_NS + 3600 * 10**9)}
 # Since then the store has sums; calls between services; kernel spans, and versions of spans.
 SUMS, EDGES, KERNEL = 3, 3, 5
@@ -128,7 +129,7 @@ def make(fathom, version):
     with tempfile.TemporaryDirectory(prefix="fathom-stores-") as folder:
         data = os.path.join(folder, f"store-v{version}")
         period = ["--store-period", "1ms"] if version >= 4 else []
-        server = Server(fathom, data, *period)
+        server = Server(fathom, data, *period, *(OTHERS if version >= 3 else ()))
         try:
             for service, spans in requests(version):
                 server.send(service, spans)
@@ -233,7 +234,7 @@ def store_check(fathom, path):
         data = os.path.join(folder, f"store-v{version}")
         failed += sql_check(fathom, data, version, 0)
         for when in ("opened", "opened again"):
-            server = Server(fathom, data)
+            server = Server(fathom, data, *OTHERS)
             try:
                 failed += check(server, version, when)
                 number = 9 if when == "opened" else 10
