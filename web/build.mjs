@@ -67,14 +67,22 @@ const one = async (entry, more) => {
 };
 
 const worker = { WORKER: JSON.stringify(`/assets/${await one("trace/worker.ts")}`) };
-const page = await bundle("main.tsx", { splitting: true, define: worker });
-for (const { name, contents } of page.files) put(`assets/${name}`, contents);
-const named = Object.entries(page.metafile.outputs).map(([file, output]) => ({ name: path.basename(file), ...output }));
-const main = named.find(({ entryPoint }) => entryPoint?.endsWith("main.tsx"));
-// what it imports is fetched with it, not after it
-const imported = main.imports.filter(({ kind }) => kind === "import-statement").map((file) => `<link rel="modulepreload" href="/assets/${path.basename(file.path)}">`);
+// Views that come later share much with the page's script, and little else. Each imports all of it, so that what it
+// has is in one file, and not in one for each set of views that share something.
+const whole = {
+  name: "whole",
+  setup: ({ onLoad }) => onLoad({ filter: /view\.tsx$/ }, ({ path: file }) => ({
+    contents: `${file.includes("overview") ? "" : 'import "../main";'}${readFileSync(file, "utf8")}`,
+    loader: "tsx",
+  })),
+};
+const page = await bundle("main.tsx", { splitting: true, define: worker, plugins: [whole] });
+const [[main]] = Object.entries(page.metafile.outputs).filter(([, { inputs }]) => Object.keys(inputs).some((file) => file.endsWith("main.tsx")));
+const script = path.basename(main);
+const eager = "//# allFunctionsCalledOnLoad\n"; // browsers compile them while they come, and not each when it is called
+for (const { name, contents } of page.files) put(`assets/${name}`, name === script ? `${eager}${Buffer.from(contents)}` : contents);
 const icon = asset("icon.svg", readFileSync(path.join(source, "icon.svg")));
-const words = { EARLY: await one("early.ts", { define: worker }), STYLE: await one("main.css"), SCRIPT: main.name, ICON: icon };
-const index = readFileSync(path.join(source, "index.html"), "utf8").replace(/\b(EARLY|STYLE|SCRIPT|ICON)\b/g, (word) => words[word]);
-put("index.html", index.replace("</head>", `${imported.join("\n")}\n</head>`));
+const words = { STYLE: await one("main.css"), SCRIPT: script, ICON: icon };
+const index = readFileSync(path.join(source, "index.html"), "utf8").replace(/\b(STYLE|SCRIPT|ICON)\b/g, (word) => words[word]);
+put("index.html", index);
 for (const name of readdirSync(path.join(out, "assets"))) if (!made.has(name)) rmSync(path.join(out, "assets", name));

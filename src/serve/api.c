@@ -13,10 +13,10 @@
 #include "serve/deadline.h"
 #include "serve/delivery.h"
 #include "serve/join.h"
+#include "serve/page_first.h"
 #include "serve/route.h"
 
 #define THREADS 4
-#define ANSWER_BYTES_MAX ((size_t)256 << 20) /* spans of one answer */
 #define JSON_TYPE "application/json"
 
 struct api {
@@ -237,6 +237,10 @@ enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connect
 	/* whoever lacks the token gets the page, which asks for it */
 	if (refused && !(is_page && refused == MHD_HTTP_UNAUTHORIZED && page_is_public(page)))
 		return answer_error(connection, own, refused, why);
+	if (is_page && !refused && page_is_public(page) && strcmp(url, "/") == 0 &&
+	    page_first_answer(page, connection, &routes->source,
+			      route_find(routes, "/api/v1/overview", word, sizeof(word))))
+		return MHD_YES;
 	if (is_page)
 		return page_answer(page, connection, url);
 	if (!route)

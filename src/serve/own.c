@@ -133,6 +133,7 @@ static int trace_columns(struct query *q)
 const struct route own_routes[] = {{"/api/v1/status", status_answer},
 				   {"/api/v1/services", own_services},
 				   {"/api/v1/operations", own_operations},
+				   {"/api/v1/overview", own_overview},
 				   {"/api/v1/series", own_series},
 				   {"/api/v1/heatmap", own_heatmap},
 				   {"/api/v1/edges", own_edges},

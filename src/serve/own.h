@@ -64,7 +64,38 @@ void own_split_write(struct json *j, const struct store_sum *sum);
  */
 uint64_t own_quantile(const struct store_sum *sum, unsigned int per_10000);
 
+/* Adds up sums; what they are of stays as it is. 0 or -ENOMEM. */
+int own_sum_add(struct store_sum *to, const struct store_sum *more);
+
+/* Writes an object with a range and the sums of its operations, or of its services. */
+void own_sums_write(struct json *j, const char *key, const struct store_sums *sums,
+		    const struct store_range *range, bool of_operations);
+
+/* The steps of an answer: whole ones, of which the last may be cut by the end of the range. */
+struct own_steps {
+	uint64_t from_ns, to_ns, step_ns;
+	size_t count;
+};
+
+/* Steps that are as long as sums have them, and begin no later. */
+struct own_steps own_steps_of(uint64_t from_ns, uint64_t to_ns, uint64_t step_ns);
+
+/* Writes an object with the steps, and lists of numbers for each operation; a brief one has two. */
+void own_series_write(struct json *j, const char *key, const struct store_sums *sums,
+		      const struct own_steps *steps, bool is_brief);
+
+/* Whether both are of one service, operation and kind. */
+bool own_same_operation(const struct store_sum *a, const struct store_sum *b);
+
+/*
+ * The first fifth of what there is, in whole steps: long enough for requests that can be compared,
+ * and for a fault to be seen until there is something older. False: there is too little.
+ */
+bool own_first_part(const struct store_sums *line, const struct own_steps *steps,
+		    struct store_range *out);
+
 /* Answer the paths. */
+int own_overview(struct query *q);
 int own_services(struct query *q);
 int own_operations(struct query *q);
 int own_series(struct query *q);

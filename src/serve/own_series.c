@@ -18,36 +18,35 @@
 #define STEP_WHY "step is a time such as 30s, and a range has 2000 steps at most"
 #define MUCH_WHY "there are too many operations and steps: ask for one service or a longer step"
 
-/* The steps of an answer: whole ones, of which the last may be cut by the end of the range. */
-struct steps {
-	uint64_t from_ns, to_ns, step_ns;
-	size_t count;
-};
-
 static uint64_t round_up(uint64_t value, uint64_t to)
 {
 	return (value + to - 1) / to * to;
 }
 
+struct own_steps own_steps_of(uint64_t from_ns, uint64_t to_ns, uint64_t step_ns)
+{
+	uint64_t unit_ns = to_ns - from_ns > MINUTES_FROM_NS ? MINUTE_NS : STORE_SUMS_STEP_NS;
+
+	step_ns = round_up(step_ns, unit_ns);
+	from_ns -= from_ns % step_ns;
+	return (struct own_steps){from_ns, to_ns, step_ns, (to_ns - from_ns - 1) / step_ns + 1};
+}
+
 /* A reason why the parameters are refused; NULL: they are not. */
-static const char *steps_read(struct query *q, struct steps *out)
+static const char *steps_read(struct query *q, struct own_steps *out)
 {
 	const char *text = query_value(q, "step");
 	uint64_t now_ns = own_now_ns(), from_ns = now_ns - HOUR_NS, to_ns = now_ns, step_ns = 0;
-	uint64_t unit_ns;
 
 	if (!own_range(q, &from_ns, &to_ns) || from_ns >= to_ns)
 		return OWN_RANGE_WHY;
 	if (text && (units_parse_duration(text, &step_ns) || !step_ns))
 		return STEP_WHY;
-	unit_ns = to_ns - from_ns > MINUTES_FROM_NS ? MINUTE_NS : STORE_SUMS_STEP_NS;
-	step_ns = round_up(step_ns ? step_ns : (to_ns - from_ns) / STEPS + 1, unit_ns);
-	from_ns -= from_ns % step_ns;
-	*out = (struct steps){from_ns, to_ns, step_ns, (to_ns - from_ns - 1) / step_ns + 1};
+	*out = own_steps_of(from_ns, to_ns, step_ns ? step_ns : (to_ns - from_ns) / STEPS + 1);
 	return out->count > STEPS_MAX ? STEP_WHY : NULL;
 }
 
-static void steps_write(struct json *j, const struct steps *steps)
+static void steps_write(struct json *j, const struct own_steps *steps)
 {
 	json_u64(j, "version", 1);
 	json_u64(j, "from_unix_ns", steps->from_ns);
@@ -56,7 +55,7 @@ static void steps_write(struct json *j, const struct steps *steps)
 	json_u64(j, "steps", steps->count);
 }
 
-static int sums_find(struct query *q, const struct steps *steps, unsigned int by,
+static int sums_find(struct query *q, const struct own_steps *steps, unsigned int by,
 		     struct store_sums *out, const char **why)
 {
 	const char *kind = query_value(q, "kind");
@@ -89,7 +88,7 @@ struct run {
 	size_t count;
 };
 
-static bool is_same_operation(const struct store_sum *a, const struct store_sum *b)
+bool own_same_operation(const struct store_sum *a, const struct store_sum *b)
 {
 	return a->kind == b->kind && strcmp(a->service, b->service) == 0 &&
 	       strcmp(a->operation, b->operation) == 0;
@@ -117,7 +116,8 @@ static uint64_t p99_of(const struct store_sum *sum)
 
 /* A value for each step; 0 where there was no span. */
 static void column_write(struct json *j, const char *key, const struct run *run,
-			 const struct steps *steps, uint64_t (*value_of)(const struct store_sum *))
+			 const struct own_steps *steps,
+			 uint64_t (*value_of)(const struct store_sum *))
 {
 	size_t at = 0;
 
@@ -132,35 +132,45 @@ static void column_write(struct json *j, const char *key, const struct run *run,
 	json_array_end(j);
 }
 
-static void run_write(struct json *j, const struct run *run, const struct steps *steps)
+static void run_write(struct json *j, const struct run *run, const struct own_steps *steps,
+		      bool is_brief)
 {
 	json_object_begin(j, NULL);
 	json_string(j, "service", run->sums->service);
 	json_string(j, "operation", run->sums->operation);
 	json_string(j, "kind", received_kind_name(run->sums->kind));
 	column_write(j, "count", run, steps, count_of);
-	column_write(j, "errors", run, steps, errors_of);
-	column_write(j, "p50_ns", run, steps, p50_of);
+	if (!is_brief) {
+		column_write(j, "errors", run, steps, errors_of);
+		column_write(j, "p50_ns", run, steps, p50_of);
+	}
 	column_write(j, "p99_ns", run, steps, p99_of);
 	json_object_end(j);
 }
 
-static int series_write(struct json *j, const struct store_sums *sums, const struct steps *steps)
+void own_series_write(struct json *j, const char *key, const struct store_sums *sums,
+		      const struct own_steps *steps, bool is_brief)
 {
-	json_object_begin(j, NULL);
+	json_object_begin(j, key);
 	steps_write(j, steps);
 	json_array_begin_lines(j, "operations");
 	for (size_t i = 0; i < sums->count;) {
 		struct run run = {&sums->data[i], 1};
 
 		while (i + run.count < sums->count &&
-		       is_same_operation(run.sums, &run.sums[run.count]))
+		       own_same_operation(run.sums, &run.sums[run.count]))
 			run.count++;
-		run_write(j, &run, steps);
+		run_write(j, &run, steps, is_brief);
 		i += run.count;
 	}
 	json_array_end(j);
 	json_object_end(j);
+}
+
+static int series_write(struct json *j, const struct store_sums *sums,
+			const struct own_steps *steps)
+{
+	own_series_write(j, NULL, sums, steps, false);
 	return 0;
 }
 
@@ -242,16 +252,8 @@ static int total_write(struct json *j, const struct store_sums *sums)
 	struct store_sum total = {0};
 	int err = 0;
 
-	for (size_t i = 0; i < sums->count && !err; i++) {
-		const struct store_sum *sum = &sums->data[i];
-
-		total.count += sum->count;
-		total.errors += sum->errors;
-		total.measured += sum->measured;
-		total.max_ns = sum->max_ns > total.max_ns ? sum->max_ns : total.max_ns;
-		split_add(&total.time, &sum->time);
-		err = durations_merge(&total.durations, &sum->durations);
-	}
+	for (size_t i = 0; i < sums->count && !err; i++)
+		err = own_sum_add(&total, &sums->data[i]);
 	json_object_begin(j, "total");
 	sum_write(j, &total);
 	json_object_end(j);
@@ -259,7 +261,8 @@ static int total_write(struct json *j, const struct store_sums *sums)
 	return err;
 }
 
-static int heatmap_write(struct json *j, const struct store_sums *sums, const struct steps *steps)
+static int heatmap_write(struct json *j, const struct store_sums *sums,
+			 const struct own_steps *steps)
 {
 	uint32_t first = 0, last = 0;
 	bool any = bins_find(sums, &first, &last);
@@ -286,10 +289,10 @@ static int heatmap_write(struct json *j, const struct store_sums *sums, const st
 
 static int over_time_answer(struct query *q, unsigned int by,
 			    int (*write)(struct json *, const struct store_sums *,
-					 const struct steps *))
+					 const struct own_steps *))
 {
 	struct store_sums sums = {0};
-	struct steps steps;
+	struct own_steps steps;
 	const char *why = steps_read(q, &steps);
 	struct json j;
 	int err;

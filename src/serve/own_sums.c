@@ -45,6 +45,17 @@ static void sum_write(struct json *j, const struct store_sum *sum, double second
 	json_u64(j, "p95_ns", own_quantile(sum, 9500));
 }
 
+int own_sum_add(struct store_sum *to, const struct store_sum *more)
+{
+	to->count += more->count;
+	to->errors += more->errors;
+	to->total_ns += more->total_ns;
+	to->measured += more->measured;
+	to->max_ns = more->max_ns > to->max_ns ? more->max_ns : to->max_ns;
+	split_add(&to->time, &more->time);
+	return durations_merge(&to->durations, &more->durations);
+}
+
 static void list_write(struct json *j, const struct store_sums *sums, bool of_operations,
 		       double seconds)
 {
@@ -64,6 +75,17 @@ static void list_write(struct json *j, const struct store_sums *sums, bool of_op
 		json_object_end(j);
 	}
 	json_array_end(j);
+}
+
+void own_sums_write(struct json *j, const char *key, const struct store_sums *sums,
+		    const struct store_range *range, bool of_operations)
+{
+	json_object_begin(j, key);
+	json_u64(j, "version", 1);
+	json_u64(j, "from_unix_ns", range->from_ns);
+	json_u64(j, "to_unix_ns", range->to_ns);
+	list_write(j, sums, of_operations, (double)(range->to_ns - range->from_ns) / 1e9);
+	json_object_end(j);
 }
 
 static int sums_answer(struct query *q, bool of_operations)
@@ -86,12 +108,8 @@ static int sums_answer(struct query *q, bool of_operations)
 	err = store_sums(q->source->store, &ask, q->pool, &sums, q->e);
 	if (!err) {
 		json_init_bytes(&j, q->body);
-		json_object_begin(&j, NULL);
-		json_u64(&j, "version", 1);
-		json_u64(&j, "from_unix_ns", ask.from_ns);
-		json_u64(&j, "to_unix_ns", ask.to_ns);
-		list_write(&j, &sums, of_operations, (double)(ask.to_ns - ask.from_ns) / 1e9);
-		json_object_end(&j);
+		own_sums_write(&j, NULL, &sums, &(struct store_range){ask.from_ns, ask.to_ns},
+			       of_operations);
 		err = json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
 	}
 	store_sums_free(&sums);

@@ -146,21 +146,50 @@ struct page_file {
 	bool is_asset, is_compressed;
 };
 
+static void own_headers_add(struct MHD_Response *response, const char *type, const char *kept,
+			    bool is_compressed)
+{
+	MHD_add_response_header(response, "Content-Type", type);
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Content-Security-Policy", OWN_POLICY);
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(response, "Cache-Control", kept);
+	MHD_add_response_header(response, "Vary", "Accept-Encoding");
+	if (is_compressed)
+		MHD_add_response_header(response, "Content-Encoding", "gzip");
+}
+
+void page_headers_add(struct MHD_Response *response, bool is_compressed)
+{
+	own_headers_add(response, type_of(INDEX), "no-store", is_compressed);
+}
+
 static void headers_add(const struct page *f, const struct page_file *file,
 			struct MHD_Response *response)
 {
-	MHD_add_response_header(response, "Content-Type", file->type);
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	if (!f->is_own)
+	if (!f->is_own) {
+		MHD_add_response_header(response, "Content-Type", file->type);
+		MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 		return;
-	MHD_add_response_header(response, "Content-Security-Policy", OWN_POLICY);
-	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-	MHD_add_response_header(response, "Cache-Control",
-				file->is_asset ? "public, max-age=31536000, immutable"
-					       : "no-cache");
-	MHD_add_response_header(response, "Vary", "Accept-Encoding");
-	if (file->is_compressed)
-		MHD_add_response_header(response, "Content-Encoding", "gzip");
+	}
+	own_headers_add(response, file->type,
+			file->is_asset ? "public, max-age=31536000, immutable" : "no-cache",
+			file->is_compressed);
+}
+
+int page_index(const struct page *f, struct bytes *out)
+{
+	struct stat status;
+	int fd = file_open(f, INDEX, &status);
+	char piece[4096];
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	while ((n = read(fd, piece, sizeof(piece))) > 0)
+		bytes_put(out, piece, (size_t)n);
+	close(fd);
+	return n < 0 ? -EIO : out->failed ? -ENOMEM : 0;
 }
 
 /* Takes over the descriptor. */
@@ -208,7 +237,7 @@ static bool is_place(const struct page *f, const char *path)
 	return !strchr(slash ? slash : path, '.');
 }
 
-static bool takes_gzip(struct MHD_Connection *connection)
+bool page_takes_gzip(struct MHD_Connection *connection)
 {
 	const char *accepted = request_header(connection, "Accept-Encoding");
 
@@ -236,7 +265,7 @@ static bool page_file_open(const struct page *f, const char *path, bool gzip,
 enum MHD_Result page_answer(const struct page *f, struct MHD_Connection *connection,
 			    const char *path)
 {
-	bool gzip = takes_gzip(connection);
+	bool gzip = page_takes_gzip(connection);
 	size_t base = strlen(f->base);
 	struct page_file file;
 

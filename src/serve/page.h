@@ -6,6 +6,7 @@
 #include <microhttpd.h>
 #include <stdbool.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 struct page;
@@ -32,5 +33,14 @@ void page_close(struct page *f);
  */
 enum MHD_Result page_answer(const struct page *f, struct MHD_Connection *connection,
 			    const char *path);
+
+/* Appends the text of index.html. 0 or a negative errno. */
+int page_index(const struct page *f, struct bytes *out);
+
+/* Whether the client of a request reads what is compressed by gzip. */
+bool page_takes_gzip(struct MHD_Connection *connection);
+
+/* The headers of fathom's own page with an answer in it, which nobody keeps. */
+void page_headers_add(struct MHD_Response *response, bool is_compressed);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "serve/api.h"
 
+#define ANSWER_BYTES_MAX ((size_t)256 << 20) /* spans of one answer */
 #define LATER_WORD_BYTES 64
 
 /* A request that is answered later. Starts with all zero. */

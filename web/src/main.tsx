@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: finds the view of an address.
+import "./early";
 import type { JSX } from "preact";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { count, duration, percent } from "../src/lib/format";
 import { parseExact } from "../src/lib/json";
 import { ticks } from "../src/lib/axis";
-import { firstPart, firstText, isWorse, rowsOf, type SeriesAnswer, type Sums, worseText } from "../src/overview/data";
+import { isWorse, rowsOf, type Sums, worseText } from "../src/overview/data";
 import { completions, readLine } from "../src/search/data";
 import { grownSentence } from "../src/where/tell";
 import { boxesOf, findPath, growth, leavesOf, type Node } from "../src/where/tree";
@@ -79,21 +79,6 @@ test("a row that is worse leads to what made it so, against the time before", ()
 test("few requests are judged by their 95th percentile: the longest scatters", () => {
   const [row] = rowsOf([sums("a", 9e6, { p95_ns: 1e6 })], [sums("a", 1e6, { p95_ns: 1e6 })], []);
   assert.equal(isWorse(row), false);
-});
-
-const series = (...counts: number[]): SeriesAnswer => ({
-  from_unix_ns: "1790000000000000000", to_unix_ns: "1790000300000000000", step_ns: 10e9, steps: counts.length,
-  operations: [{ service: "shop", operation: "a", kind: "server", count: counts, errors: [], p50_ns: [], p99_ns: [] }],
-});
-
-test("the first part of a young store is a fifth of it, with enough requests", () => {
-  const seconds = (part: ReturnType<typeof firstPart>) => part && [part.fromMs / 1000 - 1790000000, part.toMs / 1000 - 1790000000];
-  assert.equal(seconds(firstPart(series(0, 0, 0))), undefined);
-  assert.equal(firstText({ fromMs: 1790000000000, toMs: 1790000020000 }), "the first 20.0 s");
-  assert.equal(seconds(firstPart(series(0, 0, 90))), undefined); // nothing follows
-  assert.deepEqual(seconds(firstPart(series(0, 90, 90))), [10, 20]);
-  assert.deepEqual(seconds(firstPart(series(5, 90, 90))), [0, 20]);
-  assert.deepEqual(seconds(firstPart(series(...Array<number>(20).fill(90)))), [0, 40]);
 });
 
 const node = (kind: Node["kind"], name: string, totalNs: number, children: readonly Node[] = []): Node =>

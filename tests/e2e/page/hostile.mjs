@@ -77,8 +77,12 @@ const empty = async () => {
 };
 
 const hostile = async (traces) => {
-  await page.goto("/");
+  await page.goto("/?name=hostile");
   await page.locator("table.operations tbody tr").first().waitFor();
+  checks.equal("the answer that came with the page is taken", await page.evaluate(() => [performance.getEntriesByType("resource").some(({ name }) => name.includes("/overview")),
+    document.getElementById("answer") === null]), [false, true]);
+  checks.equal("a name ends no block of the page", (await page.locator("table.operations .name").allInnerTexts()).filter((text) => /^(<\/script>|a\s?b<\/SCRIPT ><!--<script>)/.test(text)).length, 2);
+  checks.equal("nothing of the overview ran", await page.evaluate(() => "pwned" in window), false);
   checks.equal("names are text: no element is made of them", await page.locator("main img, main script, main iframe").count(), 0);
   await page.goto(`/t/${traces.names}`);
   await rows().first().waitFor();

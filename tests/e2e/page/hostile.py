@@ -4,6 +4,7 @@
 
 hostile.py FATHOM PACKAGES PAGE
 """
+import gzip
 import http.client
 import json
 import os
@@ -23,7 +24,7 @@ NOW_NS = time.time_ns() - 20 * 10**9
 DAY_NS = 86400 * 10**9
 HOSTILE = ("<img src=x onerror=\"window.pwned=1\">", "x" * 10000, "\u202eright to left\u202c",
            "\U0001f600\U0001f469\u200d\U0001f680", "</script><script>window.pwned=1</script>", "a\nb\tc", "", " ",
-           "{{7*7}}", "javascript:window.pwned=1", "../../etc/passwd", "%00%2e%2e")
+           "a\u2028b</SCRIPT ><!--<script>", "{{7*7}}", "javascript:window.pwned=1", "../../etc/passwd", "%00%2e%2e")
 
 
 def span(trace, number, name, parent=0, begin=0, took=10**6, **more):
@@ -137,6 +138,8 @@ class Site:
         with open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write("open sesame".replace(" ", "-"))
         self.guarded = Server(self.fathom, f"{self.folder}-guarded", "--token-file", path)
+        if b'id="answer"' in self.guarded.ask("queries", "GET", "/")[1]:
+            raise RuntimeError("the page has an answer for somebody without a token")
         return f"http://127.0.0.1:{self.guarded.ports['queries']}"
 
     def live(self):
@@ -153,8 +156,8 @@ def page_checks(site, check):
         body = answer.read()
         connection.close()
         return answer, body
-    answer, body = get("/")
-    script = next(word for word in body.decode().split('"') if word.startswith("/assets/main-") and word.endswith(".js"))
+    answer, body = get("/search")
+    script = next(word for word in body.decode().split('"') if word.startswith("/assets/") and word.endswith(".js"))
     policy = answer.getheader("Content-Security-Policy")
     check("only the server's own files may be loaded", ("default-src 'none'" in policy, "unsafe" in policy), (True, False))
     check("the first file is asked for each time", answer.getheader("Cache-Control"), "no-cache")
@@ -163,6 +166,20 @@ def page_checks(site, check):
     answer, packed = get(script, Accept_Encoding="gzip")
     check("it comes compressed", (answer.getheader("Content-Encoding"), len(packed) < len(plain) / 2), ("gzip", True))
     check("a place of the page", get("/o/shop/GET%20%2Fa.html")[1], body)
+    head, tail = body.split(b"</body>")
+    for query, path in (("", "5m"), ("?last=1h", "1h"), ("?last=x", ""), ("?from=1&to=2", ""), ("?last=1h%22%3E", "")):
+        answer, got = get(f"/{query}")
+        if not path:
+            check(f"an overview that the page asks for itself: {query}", got, body)
+            continue
+        begin = head + f'<script type="application/json" id="answer" data-path="/api/v1/overview?from={path}">'.encode()
+        end = b"</script>\n</body>" + tail
+        check("the overview comes with its answer", (got[:len(begin)], got[-len(end):]), (begin, end))
+        packed, compressed = get(f"/{query}", Accept_Encoding="gzip")
+        check("it can come compressed", (packed.getheader("Content-Encoding"), gzip.decompress(compressed)[:len(begin)], len(compressed) < len(got)),
+              ("gzip", begin, True))
+        check("which is that of the API", json.loads(got[len(begin):-len(end)])["compared"], "nothing")
+        check("nobody keeps it, and it runs nothing more", (answer.getheader("Cache-Control"), answer.getheader("Content-Security-Policy")), ("no-store", policy))
     check("an asset that is not there", get("/assets/none.js")[0].status, 404)
     check("no file beside the page", get("/assets/../../../etc/passwd")[0].status in (400, 404), True)
     check("an API that is not there", get("/api/v1/none")[0].status, 404)

@@ -38,6 +38,12 @@ def check_over_time(ask, checks):
     names = ("count", "errors", "p50_ns", "p95_ns", "p99_ns", "max_ns", "measured", "time")
     checks.equal("heat map: the sums are those of the operation",
                  [heat["total"][name] for name in names], [whole[name] for name in names])
+    overview = ask("overview", **{"from": "1h"})
+    parts = ("now", "before") if overview["compared"] == "first" else ("now",)
+    checks.equal("overview: all are in it", sum(one["count"] for part in parts for one in overview[part]["operations"]
+                                                if (one["service"], one["operation"]) == (SERVICE, OPERATION)), FAST + SLOW)
+    line, = [one for one in overview["series"]["operations"] if (one["service"], one["operation"]) == (SERVICE, OPERATION)]
+    checks.equal("overview: over time", (sum(line["count"]), len(line["p99_ns"])), (FAST + SLOW, overview["series"]["steps"]))
     cells = [cell for column in heat["columns"] for cell in column["cells"]]
     checks.equal("heat map: all are in a cell", sum(count for _, count in cells), FAST + SLOW)
     ends = heat["bin_ends_ns"]
@@ -203,7 +209,7 @@ def check(server, checks, described, send, span_of):
     check_edges(ask, checks)
     one = {"service": SERVICE, "operation": OPERATION}
     for path, parameters in (
-            ("series", {"from": "x"}), ("series", {"step": "0s"}), ("series", {"kind": "x"}),
+            ("overview", {"from": "x"}), ("series", {"from": "x"}), ("series", {"step": "0s"}), ("series", {"kind": "x"}),
             ("series", {"from": "7d", "step": "10s"}), ("heatmap", {"to": "x"}), ("compare", {}),
             ("compare", {**one, "base_from": "x"}), ("compare", {**one, "base_max_duration": "x"}),
             ("edges", {"from": "x"}), ("where", {"trace": "x"}), ("compare", {"trace": "x"}),

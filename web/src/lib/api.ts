@@ -2,7 +2,7 @@
 // Asks the server, and keeps what it said while the next answer is awaited.
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { takeAnswer } from "./early";
+import { answerInPage, awaitAnswerInPage } from "./early";
 import { parseExact } from "./json";
 import { headersOf, TOKEN } from "./paths";
 
@@ -36,10 +36,18 @@ export const reason = (status: number, body: string): Refusal => {
   return new Refusal(status, said || `the server answered ${status}`);
 };
 
+/** The answer of a path that came with the page. */
+export const askPage = <T>(path: string): T | undefined => {
+  const body = answerInPage(path);
+  return body === undefined ? undefined : (parseExact(body) as T);
+};
+
 export const ask = async <T>(path: string, abort?: AbortSignal): Promise<T> => {
+  const early = await awaitAnswerInPage(path);
+  if (early !== undefined) return parseExact(early) as T;
   let response: Response;
   try {
-    response = await (takeAnswer(path) ?? fetch(path, { headers: headers(), signal: abort ?? null }));
+    response = await fetch(path, { headers: headers(), signal: abort ?? null });
   } catch (error) {
     if (abort?.aborted) throw error;
     throw new Refusal(0, "the server does not answer");
@@ -60,16 +68,19 @@ const EMPTY: Answer<never> = { value: undefined, error: undefined, loading: true
 
 /**
  * The answer of a path, or undefined for none; asked again after `everyMs` while the page is seen,
- * and after a failure. An answer to another path goes at once.
+ * and after a failure. An answer to another path goes at once. `known` gives one that is there already.
  */
-export const useAnswer = <T>(load: ((abort: AbortSignal) => Promise<T>) | undefined, key: string, everyMs = 0): Answer<T> => {
+export const useAnswer = <T>(load: ((abort: AbortSignal) => Promise<T>) | undefined, key: string, everyMs = 0, known?: () => T | undefined): Answer<T> => {
   const answer = useSignal<Answer<T>>(EMPTY);
   const last = useRef("");
+  const isKnown = useRef(false);
   const latest = useRef(load); // the key stays where only the time goes on
   latest.current = load;
   if (last.current !== key) {
     last.current = key;
-    answer.value = EMPTY;
+    const value = known?.();
+    isKnown.current = value !== undefined;
+    answer.value = value === undefined ? EMPTY : { value, error: undefined, loading: false };
   }
   useEffect(() => {
     const abort = new AbortController();
@@ -94,7 +105,9 @@ export const useAnswer = <T>(load: ((abort: AbortSignal) => Promise<T>) | undefi
       if (document.hidden) document.addEventListener("visibilitychange", run, { once: true });
       else void run();
     };
-    void run();
+    if (isKnown.current) timer = window.setTimeout(tick, everyMs);
+    else void run();
+    isKnown.current = false;
     return () => {
       abort.abort();
       clearTimeout(timer);

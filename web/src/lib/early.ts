@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What early.ts asked for, until the page takes it. Nothing is taken twice.
+// What was asked for before the page was drawn: by the server, which puts an answer into the page, and for a trace by its
+// worker. Nothing is taken twice.
 
 interface Opened {
   readonly path: string;
@@ -7,32 +8,35 @@ interface Opened {
   readonly said: readonly unknown[]; // by the worker
 }
 
-interface Early {
-  readonly answers?: Map<string, Promise<Response>>;
-  opened?: Opened | undefined;
-}
+let opened: Opened | undefined;
 
-const page = globalThis as { fathomEarly?: Early };
-
-export const takeLater = (early: Early): void => {
-  page.fathomEarly = early;
-  for (const answer of early.answers?.values() ?? []) answer.catch(() => undefined); // whoever takes it is told
+export const openLater = (early: Opened): void => {
+  opened = early;
 };
 
-const FRESH_MS = 10000; // since the page began to load: an older answer tells an older time
+const blockOf = (path: string): HTMLElement | undefined => {
+  const block = document.getElementById("answer");
+  return block?.dataset.path === path ? block : undefined;
+};
 
-/** The answer of a path that was asked for early. */
-export const takeAnswer = (path: string): Promise<Response> | undefined => {
-  const answer = page.fathomEarly?.answers?.get(path);
-  page.fathomEarly?.answers?.delete(path);
-  return performance.now() < FRESH_MS ? answer : undefined;
+/** The answer of a path that stands in the page; undefined: none does, or it is on its way. */
+export const answerInPage = (path: string): string | undefined => {
+  const block = document.readyState === "loading" ? undefined : blockOf(path);
+  block?.remove();
+  return block?.textContent || undefined;
+};
+
+/** The same once it is there. */
+export const awaitAnswerInPage = async (path: string): Promise<string | undefined> => {
+  if (document.readyState === "loading" && blockOf(path)) await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve, { once: true }));
+  return answerInPage(path);
 };
 
 /** The worker that was asked early for the spans of a path. One of another path ends. */
 export const takeOpened = (path: string): Opened | undefined => {
-  const opened = page.fathomEarly?.opened;
-  if (page.fathomEarly) page.fathomEarly.opened = undefined;
-  if (opened?.path === path) return opened;
-  opened?.worker.terminate();
+  const early = opened;
+  opened = undefined;
+  if (early?.path === path) return early;
+  early?.worker.terminate();
   return undefined;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is compared in the overview: each operation now, and before.
-import { ask, query } from "../lib/api";
+import { ask, askPage } from "../lib/api";
 import { duration } from "../lib/format";
 import { unixMs } from "../lib/json";
-import { overviewPaths } from "../lib/paths";
-import { selectionText, toNs } from "../operation/data";
+import { overviewPath } from "../lib/paths";
+import { selectionText } from "../operation/data";
 import { readSplit } from "../parts/list";
 
 export interface Sums {
@@ -33,18 +33,16 @@ export interface SeriesRow {
   readonly service: string;
   readonly operation: string;
   readonly kind: string;
-  readonly count: readonly number[];
-  readonly errors: readonly number[];
-  readonly p50_ns: readonly number[];
+  readonly count: readonly number[]; // in each step
   readonly p99_ns: readonly number[];
 }
 
-export interface SeriesAnswer {
-  readonly from_unix_ns: string;
-  readonly to_unix_ns: string;
-  readonly step_ns: number;
-  readonly steps: number;
-  readonly operations: readonly SeriesRow[];
+/** What "now" is compared to: the same time a week ago, else as long before, an hour at least, else the first of all. */
+interface OverviewAnswer {
+  readonly compared: "week" | "before" | "first" | "nothing";
+  readonly now: SumsAnswer;
+  readonly before: SumsAnswer;
+  readonly series: { readonly operations: readonly SeriesRow[] };
 }
 
 export interface Row {
@@ -68,7 +66,6 @@ export interface Span {
 
 export interface OverviewData {
   readonly rows: readonly Row[];
-  readonly series: SeriesAnswer;
   readonly compared: string; // "the hour before"
   readonly now: Span;
   readonly before: Span;
@@ -136,49 +133,35 @@ export const rowsOf = (now: readonly Sums[], before: readonly Sums[], series: re
     .sort((a, b) => b.score - a.score || b.now.count * b.now.mean_ns - a.now.count * a.now.mean_ns || a.key.localeCompare(b.key));
 };
 
-const sums = (from: string, to: string | undefined, abort: AbortSignal) =>
-  ask<SumsAnswer>(query("operations", { from, to }), abort);
-
-/**
- * The first fifth of what there is, in whole steps: long enough for requests that can be compared, and for a fault
- * to be seen until there is something older. undefined: there is too little.
- */
-export const firstPart = (line: SeriesAnswer): { readonly fromMs: number; readonly toMs: number } | undefined => {
-  const begin = Array.from({ length: line.steps }, (_, i) => i).find((i) => line.operations.some((row) => row.count[i]));
-  if (begin === undefined) return undefined;
-  const seen = line.operations.map(() => 0);
-  for (let end = begin; end + 1 < line.steps; end++) {
-    line.operations.forEach((row, i) => { seen[i] += row.count[end] ?? 0; });
-    if (end + 1 - begin < Math.round((line.steps - begin) / 5) || Math.max(...seen) < 2 * COUNT_LEAST) continue;
-    const at = (step: number) => unixMs(line.from_unix_ns) + (step * Number(line.step_ns)) / 1e6;
-    return { fromMs: at(begin), toMs: at(end + 1) };
-  }
-  return undefined;
-};
-
-export const firstText = ({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): string => `the first ${duration((toMs - fromMs) * 1e6)}`;
-
 const spanOf = (answer: SumsAnswer): Span => ({ from: answer.from_unix_ns, to: answer.to_unix_ns });
 
-/**
- * What "now" is compared to: the same time a week ago, else the hour before (or the time before that
- * is as long). Where nothing is that old, all that came is compared to the first of it.
- */
-export const loadOverview = async (lengthMs: number, abort: AbortSignal): Promise<OverviewData> => {
-  const paths = overviewPaths(lengthMs);
-  const [series, now, weekAgo, earlier] = await Promise.all([
-    ask<SeriesAnswer>(paths.series, abort), ...[paths.now, paths.weekAgo, paths.earlier].map((path) => ask<SumsAnswer>(path, abort)),
-  ] as const);
-  const made = (current: SumsAnswer, before: SumsAnswer, compared: string): OverviewData =>
-    ({ rows: rowsOf(current.operations, before.operations, series.operations), series, compared, now: spanOf(current), before: spanOf(before) });
-  if (weekAgo.operations.length) return made(now, weekAgo, "the same time a week ago");
-  if (earlier.operations.length) return made(now, earlier, paths.earlierText);
-  const first = firstPart(series);
-  if (!first) return made(now, { ...now, operations: [] }, "");
-  const [old, rest] = await Promise.all([sums(toNs(first.fromMs), toNs(first.toMs), abort), sums(toNs(first.toMs), undefined, abort)]);
-  if (!rest.operations.length) return made(now, { ...now, operations: [] }, ""); // all came in the first part
-  const known = new Set(rest.operations.map(keyOf));
-  const gone = rowsOf(old.operations.filter((o) => !known.has(keyOf(o))), [], series.operations).map((row) => ({ ...row, isGone: true }));
-  const all = made(rest, old, firstText(first));
-  return { ...all, rows: [...all.rows, ...gone] };
+const lengthMs = ({ from_unix_ns: from, to_unix_ns: to }: SumsAnswer): number => unixMs(to) - unixMs(from);
+
+const HOUR_MS = 3600e3;
+
+const comparedText = ({ compared, before }: OverviewAnswer): string => {
+  switch (compared) {
+    case "week": return "the same time a week ago";
+    case "before": return lengthMs(before) > HOUR_MS ? "the time before" : "the hour before";
+    case "first": return `the first ${duration(lengthMs(before) * 1e6)}`;
+    default: return "";
+  }
+};
+
+/** What was not seen since the time that is compared with has rows, too, where that is the first of all. */
+const dataOf = (answer: OverviewAnswer): OverviewData => {
+  const { now, before, series, compared } = answer;
+  const known = new Set(now.operations.map(keyOf));
+  const old = compared === "first" ? before.operations.filter((o) => !known.has(keyOf(o))) : [];
+  const gone = rowsOf(old, [], series.operations).map((row) => ({ ...row, isGone: true }));
+  const rows = [...rowsOf(now.operations, before.operations, series.operations), ...gone];
+  return { rows, compared: comparedText(answer), now: spanOf(now), before: spanOf(before) };
+};
+
+export const loadOverview = async (from: string, abort: AbortSignal): Promise<OverviewData> => dataOf(await ask<OverviewAnswer>(overviewPath(from), abort));
+
+/** The overview that came with the page. */
+export const knownOverview = (from: string): OverviewData | undefined => {
+  const answer = askPage<OverviewAnswer>(overviewPath(from));
+  return answer && dataOf(answer);
 };

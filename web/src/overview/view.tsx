@@ -12,10 +12,10 @@ import { RedList } from "../monitors/sign";
 import { Legend, SplitBar } from "../parts/bar";
 import { splitTotal } from "../parts/list";
 import { Sparkline } from "../parts/sparkline";
-import { isWorse, loadOverview, type OverviewData, type Row, worseText } from "./data";
+import { isWorse, knownOverview, loadOverview, type OverviewData, type Row, worseText } from "./data";
 
 const ROWS_SHOWN = 200;
-const ROWS_FIRST = 30; // more than a screen has
+const ROW_LEAST = 45; // pixels, together with what stands above the rows
 
 // a range that has what an operation is compared to, too
 const LONGER: Record<string, string> = { "5m": "1h", "15m": "1h", "1h": "6h", "6h": "24h", "24h": "7d" };
@@ -38,9 +38,10 @@ interface RowProps {
   readonly row: Row;
   readonly selected: boolean;
   readonly data: OverviewData;
+  readonly line: boolean;
 }
 
-const OperationRow = ({ row, selected, data }: RowProps) => {
+const OperationRow = ({ row, selected, data, line }: RowProps) => {
   const compared = data.compared !== "";
   const { now, before } = row;
   const longest = Math.max(splitTotal(row.split), splitTotal(row.splitBefore)); // now and before have one scale
@@ -65,7 +66,7 @@ const OperationRow = ({ row, selected, data }: RowProps) => {
       <td class="number">{rate(now.rate)}</td>
       <td class={row.errorsMore >= 0.01 ? "number bad" : "number"}>{now.errors ? percent(now.errors / now.count) : <span class="faint">0</span>}</td>
       <td class="line">
-        {row.series && <Sparkline values={row.series.p99_ns} counts={row.series.count} bad={worse}
+        {line && row.series && <Sparkline values={row.series.p99_ns} counts={row.series.count} bad={worse}
           label={`p99 over time, ${duration(Math.max(...row.series.p99_ns))} at most`} />}
       </td>
     </tr>
@@ -83,20 +84,21 @@ const headline = (rows: readonly Row[], compared: string): string => {
   return `${many(worse.length, "operation is", "operations are")} worse than ${compared === "the same time a week ago" ? "at " : "in "}${compared}`;
 };
 
-/** How many rows there are: as many as are seen at first, and all of them once these are drawn. */
-const useRowsShown = (): number => {
-  const [shown, setShown] = useState(ROWS_FIRST);
+/** Whether a first picture was drawn: what it has not comes then. */
+const useDrawn = (): boolean => {
+  const [drawn, setDrawn] = useState(false);
   useEffect(() => {
-    const frame = requestAnimationFrame(() => setTimeout(() => setShown(ROWS_SHOWN)));
+    let frame = requestAnimationFrame(() => { frame = requestAnimationFrame(() => setTimeout(() => setDrawn(true))); });
     return () => cancelAnimationFrame(frame);
   }, []);
-  return shown;
+  return drawn;
 };
 
 const Table = ({ data, filter }: { readonly data: OverviewData; readonly filter: string }) => {
   const selected = useSignal(-1);
   const found = data.rows.filter((row) => matches(row, filter));
-  const rows = found.slice(0, useRowsShown());
+  const drawn = useDrawn();
+  const rows = found.slice(0, drawn ? ROWS_SHOWN : Math.ceil(screen.height / ROW_LEAST));
   const move = (by: number) => {
     selected.value = Math.min(rows.length - 1, Math.max(0, selected.value + by));
     document.querySelectorAll<HTMLElement>("tbody tr .name a")[selected.value]?.focus();
@@ -122,7 +124,7 @@ const Table = ({ data, filter }: { readonly data: OverviewData; readonly filter:
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, i) => <OperationRow key={row.key} row={row} selected={i === selected.value} data={data} />)}
+          {rows.map((row, i) => <OperationRow key={row.key} row={row} selected={i === selected.value} data={data} line={drawn} />)}
         </tbody>
       </table>
       {!rows.length && <p class="state">No operation has “{filter}” in its name or service.</p>}
@@ -136,7 +138,8 @@ export const Overview = () => {
   const { query } = place.value;
   const range = rangeOf(query, "5m");
   const filter = query.get("name") ?? "";
-  const answer = useAnswer((abort) => loadOverview(range.lengthMs, abort), `overview ${range.from}`, Math.max(5000, range.lengthMs / 200));
+  const from = range.isLive ? range.from : `${Math.round(range.lengthMs / 1000)}s`;
+  const answer = useAnswer((abort) => loadOverview(from, abort), `overview ${range.from}`, Math.max(5000, range.lengthMs / 200), () => knownOverview(from));
   return (
     <section class="overview">
       <h1 class="unseen">Overview</h1>
