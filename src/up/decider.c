@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "up/board.h"
+
 #define OWN_PROGRAM "fathom"
 
 /* When a trace was under way, by its exchanges and spans of applications. */
@@ -49,13 +51,26 @@ static struct extent extent_of(const struct requests *r, const struct request_tr
 	return e;
 }
 
+/* Of this program, or of a part of it whose executable is not known. */
+static bool name_is_own(const char *name)
+{
+	size_t n = strlen(OWN_PROGRAM);
+
+	if (strncmp(name, OWN_PROGRAM, n) != 0)
+		return false;
+	for (int part = 0; part < PARTS; part++)
+		if (name[n] == '-' && strcmp(name + n + 1, part_name(part)) == 0)
+			return true;
+	return !name[n];
+}
+
 /* Parts that were killed, and those of the run before, are known by their program alone. */
 static bool process_is_own(const struct decider_input *in, u32 process)
 {
 	u32 pid = in->r->processes.list.data[process].pid;
 	const char *service = process ? process_service(&in->r->processes, process) : NULL;
 
-	if (service && strcmp(service, OWN_PROGRAM) == 0)
+	if (service && name_is_own(service))
 		return true;
 	for (int i = 0; i < DECIDER_OWN_MAX; i++)
 		if (process && in->own[i] && in->own[i] == pid)
