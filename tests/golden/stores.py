@@ -9,6 +9,7 @@ import glob
 import http.client
 import json
 import os
+import pwd
 import re
 import subprocess
 import sys
@@ -225,16 +226,29 @@ def sql_check(fathom, folder, version, more):
     return 1
 
 
+def extract(path, folder):
+    """Returns options with which it is served by the user to whom it belongs then."""
+    with tarfile.open(path) as archive:
+        archive.extractall(folder)
+    if os.geteuid() != 0:
+        return []
+    nobody = pwd.getpwnam("nobody")
+    os.chmod(folder, 0o755)
+    for place, folders, files in os.walk(folder):
+        for name in folders + files:
+            os.chown(os.path.join(place, name), nobody.pw_uid, nobody.pw_gid)
+    return ["--user", "nobody"]
+
+
 def store_check(fathom, path):
     """How much is wrong: as it was, after more spans came, and after the next start."""
     version, failed = int(re.search(r"-v(\d+)\.", path).group(1)), 0
     with tempfile.TemporaryDirectory(prefix="fathom-stores-") as folder:
-        with tarfile.open(path) as archive:
-            archive.extractall(folder)
+        user = extract(path, folder)
         data = os.path.join(folder, f"store-v{version}")
         failed += sql_check(fathom, data, version, 0)
         for when in ("opened", "opened again"):
-            server = Server(fathom, data, *OTHERS)
+            server = Server(fathom, data, *OTHERS, *user)
             try:
                 failed += check(server, version, when)
                 number = 9 if when == "opened" else 10
