@@ -210,6 +210,7 @@ static int answer_write(struct query *q, const struct lanes_query *query, struct
 				 : own_spans_write(&j, &found->g.batch);
 	if (!err && query->with_cpus)
 		err = own_cpus_write(q, &j, query->from_ns, query->to_ns);
+	own_coverage_write(q, &j, query->from_ns, query->to_ns);
 	json_object_end(&j);
 	return json_end(&j) || err ? -ENOMEM : MHD_HTTP_OK;
 }

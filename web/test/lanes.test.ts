@@ -45,6 +45,13 @@ test("an answer about a part of the time fits into that of the whole", () => {
   assert.deepEqual(lanes.map(({ thread, spans }) => [known.trace.threads[thread].tid, spans.length]), [[7, 1], [8, 0], [9, 1], [6, 1]]);
 });
 
+test("what the recording lacks of a time is said of its threads", () => {
+  const answer = { ...columnsOf([]), from_unix_ns: unix(0), to_unix_ns: unix(1000), hosts: [], coverage: 0.9 };
+  assert.deepEqual(makeTrace({ ...answer, lost: 0, gaps: [] }).time?.losses, []);
+  const { time } = makeTrace({ ...answer, lost: 2, gaps: [{ begin_ns: unix(0), end_ns: unix(100), reason: "not_recorded" }] });
+  assert.deepEqual(time?.losses, ["2 records were lost in this time: some times and kernel spans may be missing", "for 100 ns of its time nothing was recorded"]);
+});
+
 test("waits that are joined have their sums, and tell the time of a span", () => {
   const request = span(1, 0, 0, 1000, { attributes: { "thread.id": 7, "fathom.time.user_ns": 700, "fathom.time.lock_ns": 200, "fathom.time.disk_ns": 100 } });
   const joined = span(2, 1, 100, 900, { name: "lock", attributes: {

@@ -165,6 +165,25 @@ const lanes = async () => {
   checks.equal("lanes: axe-core finds nothing", await accessibility(packages, page), []);
 };
 
+/** Where there are too many waits they are drawn together, until a closer look asks for those that are seen. */
+const closer = async () => {
+  const [from, to] = (await act("waits")).split(" ");
+  await page.goto(`/lanes?from=${from}&to=${to}`);
+  const together = page.getByText("are too many to be told apart");
+  await together.waitFor();
+  checks.equal("closer: the thread has a lane", await page.locator(".lane-names li").count(), 1);
+  const asked = page.waitForRequest((request) => request.url().includes("/lanes/columns") && !request.url().includes(`from=${from}&to=${to}`));
+  for (let i = 0; i < 5; i++) await page.keyboard.press("w");
+  const parameters = new URL((await asked).url()).searchParams;
+  const length = (query) => Number(BigInt(query.get("to")) - BigInt(query.get("from")));
+  checks.equal("closer: a shorter time is asked for", length(parameters) < Number(BigInt(to) - BigInt(from)) / 2, true);
+  await together.waitFor({ state: "detached" });
+  checks.equal("closer: the lane is still there", await page.locator(".lane-names li").count(), 1);
+  checks.equal("closer: axe-core finds nothing", await accessibility(packages, page), []);
+  await page.keyboard.press("0");
+  await together.waitFor();
+};
+
 const map = async () => {
   await page.goto("/map?last=5m");
   await page.locator(".calls tbody tr", { hasText: "front" }).waitFor();
@@ -226,6 +245,7 @@ const all = async () => {
   await story();
   await chain();
   await lanes();
+  await closer();
   await map();
   await monitors({ packages, page, checks, trouble });
   await large(traces.large);

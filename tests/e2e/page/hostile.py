@@ -104,8 +104,8 @@ class Site:
         self.server.end(signal.SIGTERM)
         return "stopped"
 
-    def post(self, service, spans):
-        body = {"resourceSpans": [{"resource": {"attributes": attributes({"service.name": service})},
+    def post(self, service, spans, pid=0):
+        body = {"resourceSpans": [{"resource": {"attributes": attributes({"service.name": service}) + numbers({"process.pid": pid} if pid else {})},
                                    "scopeSpans": [{"spans": spans}]}]}
         status, answer = self.server.post(json.dumps(body).encode(), Content_Type="application/json")
         if status != 200:
@@ -131,6 +131,18 @@ class Site:
             self.post(service, spans)
         self.server.wait("they are stored", lambda: len(self.server.trace(f"{3119:032x}")) == 2)
         return f"{3119:032x} {3000:032x}"
+
+    def waits(self):
+        """Sends more waits of a thread than an answer has, and tells their time."""
+        ms, count = 10**6, 60000
+        begin = -100 * 10**9
+        spans = [span(7, 1, "waits often", begin=begin, took=count * ms, attributes=numbers({"thread.id": 31}))] + [
+            span(7, i + 2, "lock", parent=1, begin=begin + i * ms, took=ms // 2, attributes=attributes({"fathom.kind": "wait"}) + numbers(
+                {"thread.id": 31, "fathom.time.lock_ns": ms // 2})) for i in range(count)]
+        for at in range(0, len(spans), 5000):
+            self.post("busy", spans[at:at + 5000], pid=30)
+        self.server.wait("they are stored", lambda: self.server.get("/api/v1/status")[1]["store"]["behind_bytes"] == 0)
+        return f"{NOW_NS + begin} {NOW_NS + begin + count * ms}"
 
     def token(self):
         """Another server, which asks for a token."""

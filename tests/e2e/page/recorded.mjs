@@ -234,6 +234,26 @@ const search = async () => {
   await checkAccess("search");
 };
 
+/** A request that began before the recording did: what is missing stands on top. */
+const losses = async () => {
+  const { running_ns: running, addresses } = JSON.parse(execFileSync(fathom, ["status", "-o", recording, "--json"]).toString());
+  const ms = Date.now(), id = "e".repeat(32), begin = `${ms - Math.ceil(running / 1e6) - 5000}000000`, end = `${ms - 4000}000000`;
+  const span = { traceId: id, spanId: "e".repeat(16), name: "began early", startTimeUnixNano: begin, endTimeUnixNano: end };
+  await fetch(`http://${addresses["otlp-http"]}/v1/traces`, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }),
+  });
+  for (const until = Date.now() + 60000; (await page.request.get(`/api/v1/traces/${id}`)).status() !== 200 && Date.now() < until;) await page.waitForTimeout(200);
+  const notes = () => page.getByRole("list", { name: "What is missing" }).locator("li").allInnerTexts();
+  const unknown = /^for \d.* s of its time it is not known what was recorded$/;
+  await page.goto(`/t/${id}`);
+  await page.locator("[role=treeitem]").first().waitFor();
+  checks.equal("losses: a trace says of which part of its time nothing is known", (await notes()).filter((note) => unknown.test(note)).length, 1);
+  await page.goto(`/lanes?from=${begin}&to=${end}`);
+  await page.locator(".lane-names li").first().waitFor();
+  checks.equal("losses: so do threads", (await notes()).filter((note) => unknown.test(note)).length, 1);
+  await checkAccess("losses");
+};
+
 try {
   const busiest = await overview();
   await operation(busiest);
@@ -246,6 +266,7 @@ try {
   await compare(busiest);
   await coverage();
   await search();
+  await losses();
   await page.locator("main").click({ position: { x: 2, y: 2 } });
   await page.keyboard.press("?");
   await page.getByRole("dialog").waitFor();

@@ -89,8 +89,9 @@ def a_span_of_libfathom_is_found_by_id_with_its_split():
 @tests.add
 def answers_tell_what_was_recorded_of_their_time():
     trace, span_id = shop.request(20)
-    up.span_found(trace, span_id)
-    for path in (f"traces/{trace}", f"traces/{trace}/columns", f"where?trace={trace}"):
+    span, _ = up.span_found(trace, span_id)
+    its_time = f"from={span['begin_unix_ns']}&to={span['end_unix_ns']}"
+    for path in (f"traces/{trace}", f"traces/{trace}/columns", f"where?trace={trace}", f"lanes?{its_time}", f"lanes/columns?{its_time}"):
         answer = up.get(f"/api/v1/{path}")[1]
         equal((answer["coverage"], answer["gaps"]), (1, []), f"what was recorded, {path}")
         check(answer["lost"] >= 0 and answer["incomplete"] >= 0, f"{path}: {answer}")

@@ -5,7 +5,7 @@ import { addressOf, place, setQuery } from "../lib/address";
 import { query } from "../lib/api";
 import { clock, count, duration, many, moment } from "../lib/format";
 import { useKeys } from "../lib/keys";
-import { Empty, Failed, Loading } from "../lib/states";
+import { Empty, Failed, Loading, Missing } from "../lib/states";
 import { Legend } from "../parts/bar";
 import { Details } from "../trace/details";
 import { idOf, spanOfId, type Time, type Trace, traceIdOf } from "../trace/model";
@@ -94,6 +94,7 @@ const Opened = ({ session: ofWhole, trace: wholeTrace, time }: OpenedProps) => {
   return (
     <>
       <Tools trace={trace} time={time} />
+      <Missing notes={time.losses} />
       {time.isPartial && <p class="faint">These may not be all: the newest traces of the time were looked at. A shorter time has more of them.</p>}
       {wholeTrace.count || trace.cpus?.cpu.length ? (
         <>

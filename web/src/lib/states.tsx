@@ -20,6 +20,10 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
   </div>
 );
 
+/** What an answer lacks, on top of it. */
+export const Missing = ({ notes }: { readonly notes: readonly string[] }) =>
+  notes.length ? <ul class="notes" aria-label="What is missing">{notes.map((note) => <li key={note}>{note}</li>)}</ul> : null;
+
 interface Props<T> {
   readonly answer: Answer<T>;
   readonly what: string; // "Loading the trace"

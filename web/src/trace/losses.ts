@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recording lacks of the time of a trace, for people.
+// What the recording lacks of the time of a trace, or of threads, for people.
 import { duration, lostText } from "../lib/format";
 import type { ApiColumns } from "./columns";
 

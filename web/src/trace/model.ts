@@ -113,6 +113,7 @@ export interface Time {
   readonly isPartial: boolean;
   readonly hosts: readonly string[];
   readonly joinedBelowNs: number; // kernel spans that are shorter are joined; 0: none is
+  readonly losses: readonly string[]; // what the recording lacks of it
 }
 
 export const KINDS = ["unspecified", "internal", "server", "client", "producer", "consumer"] as const;
@@ -252,7 +253,7 @@ const ownTime = (t: Pick<Trace, "first" | "next" | "begin" | "end" | "kernel">, 
 const timeOf = (answer: ApiColumns, origin: bigint): Time | undefined => {
   if (answer.from_unix_ns === undefined || answer.to_unix_ns === undefined) return undefined;
   const since = (ns: string) => Number(BigInt(ns) - origin);
-  return { from: since(answer.from_unix_ns), to: since(answer.to_unix_ns), isPartial: answer.partial === true, hosts: answer.hosts ?? [], joinedBelowNs: Number(answer.joined_below_ns ?? 0) };
+  return { from: since(answer.from_unix_ns), to: since(answer.to_unix_ns), isPartial: answer.partial === true, hosts: answer.hosts ?? [], joinedBelowNs: Number(answer.joined_below_ns ?? 0), losses: lossNotes(answer) };
 };
 
 const cpusOf = ({ cpus }: ApiColumns, from: number): Cpus | undefined => {

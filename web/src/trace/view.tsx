@@ -5,7 +5,7 @@ import { addressOf, place, setQuery } from "../lib/address";
 import { count, duration, many, moment, short, unbroken } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { tracePath } from "../lib/paths";
-import { Empty, Failed, Loading } from "../lib/states";
+import { Empty, Failed, Loading, Missing } from "../lib/states";
 import { Legend } from "../parts/bar";
 import { splitTotal } from "../parts/list";
 import { Details } from "./details";
@@ -52,9 +52,7 @@ const Head = ({ trace }: { readonly trace: Trace }) => {
         {" · "}<code>{trace.id}</code>
       </p>
       {said && <p class="sentence"><bdi>{unbroken(said)}</bdi></p>}
-      {notes.length > 0 && (
-        <ul class="notes" aria-label="What is missing">{notes.map((note) => <li key={note}>{note}</li>)}</ul>
-      )}
+      <Missing notes={notes} />
     </div>
   );
 };
