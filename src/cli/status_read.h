@@ -51,6 +51,7 @@ struct status_counts {
 		raises_refused, raised_pid, unlisted, lowered_ns, lost_files, log_lost_bytes,
 		log_cut_bytes, free_bytes, min_free_bytes;
 	bool lowered;
+	double budget_percent;
 };
 
 struct status {

@@ -9,6 +9,8 @@
 #include "base/units.h"
 #include "cli/status_read.h"
 
+#define BUDGET_TIMES 4
+
 static void processes_print(FILE *file, const struct status *s)
 {
 	char cpu[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
@@ -67,17 +69,36 @@ static void follows_print(FILE *file, const struct status_follows *f)
 	fputc('\n', file);
 }
 
+/* A budget that has room for more than one that was too small. */
+static double budget_more(const struct status_counts *c)
+{
+	double more = c->budget_percent * BUDGET_TIMES;
+
+	return more < 100 ? more : 100;
+}
+
 static void lowered_print(FILE *file, const struct status_counts *c)
 {
 	char text[UNITS_TEXT_BYTES];
 
 	if (c->lowered_ns)
 		fprintf(file,
-			"           no bytes of connections for %s, to hold the budget%s: requests "
-			"of "
-			"that time are not followed\n",
-			units_format_ns((int64_t)c->lowered_ns, text),
-			c->lowered ? ", and none now" : "");
+			"           no bytes of connections for %s, to hold the budget of %g %%: "
+			"requests of that time are not followed; --budget %g%% leaves more room\n",
+			units_format_ns((int64_t)c->lowered_ns, text), c->budget_percent,
+			budget_more(c));
+}
+
+/* What is not there now though all goes on. Returns how many lines. */
+static unsigned int missing_print(FILE *file, const struct status_counts *c)
+{
+	if (!c->lowered)
+		return 0;
+	fprintf(file,
+		"missing    requests through services: the budget of %g %% is too small for them "
+		"(try --budget %g%%)\n",
+		c->budget_percent, budget_more(c));
+	return 1;
 }
 
 static void raises_print(FILE *file, const struct status_counts *c)
@@ -255,7 +276,7 @@ unsigned int status_red_print(FILE *file, const void *document, size_t bytes, un
 		return 0;
 	for (; shown < s.monitors.red_count && shown < most; shown++)
 		red_print(file, &s.monitors.red[shown]);
-	return shown;
+	return shown + missing_print(file, &s.capture);
 }
 
 int status_text_print(FILE *file, const void *document, size_t bytes, struct error *e)
@@ -267,6 +288,7 @@ int status_text_print(FILE *file, const void *document, size_t bytes, struct err
 		return error_say(e, EPROTO, "the answer of 'fathom up' cannot be read");
 	fprintf(file, "%s: %s, for %s, as user %s\n", s.dir, s.state,
 		units_format_ns((int64_t)s.running_ns, running), s.user);
+	missing_print(file, &s.capture);
 	if (*s.http)
 		fprintf(file, "queries    http://%s/api/v1/status\n", s.http);
 	if (*s.otlp_http)

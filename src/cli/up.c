@@ -24,8 +24,10 @@ static const struct option up_option_table[] = {
 	SERVE_OPTION_ROWS(offsetof(struct up_command_options, serve)),
 	{"keep", 0, "LIMITS", "delete chunks beyond this age or size", "1h,2G", AT(keep),
 	 option_limits},
-	{"budget", 0, "PERCENT", "the share of the CPUs' time that recording may cost", "5%",
-	 AT(budget), option_budget},
+	{"budget", 0, "PERCENT",
+	 "the share of the CPUs' time that recording may cost; requests "
+	 "of services are the first to be left out",
+	 "5%", AT(budget), option_budget},
 	{"detail", 0, "LEVEL",
 	 "waits,bytes, or waits: cheaper, but requests of services are\nnot followed",
 	 "waits,bytes", AT(detail), option_text},

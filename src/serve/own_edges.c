@@ -131,6 +131,7 @@ static int edges_write(struct query *q, const struct store_range *range,
 			remote_write(&j, &samples->data[i]);
 	}
 	json_array_end(&j);
+	own_coverage_write(q, &j, range->from_ns, range->to_ns);
 	json_object_end(&j);
 	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
 }

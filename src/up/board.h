@@ -47,7 +47,8 @@ struct board_capture {
 	atomic_uint_fast64_t begun_next; /* one more than the number of its first chunk */
 	/* how long the bytes of connections were not recorded, to hold the budget */
 	atomic_uint_fast64_t lowered_ns;
-	atomic_bool lowered; /* they are not now */
+	atomic_bool lowered;	/* they are not now */
+	atomic_uint budget_ppm; /* of the CPUs' time, in millionths; 0: none */
 };
 
 struct board_map {

@@ -76,6 +76,7 @@ static int host_record(struct part_context *c, struct recorder *r, u64 first, st
 
 	atomic_store(&board->raised_pid, 0);
 	atomic_store(&board->lowered, false);
+	atomic_store(&board->budget_ppm, c->options->budget_ppm);
 	if (!atomic_load(&board->begun_next)) {
 		atomic_store(&board->begun_ns, clock_now_ns());
 		atomic_store(&board->begun_next, first + 1);

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { place } from "./lib/address";
+import { type Budgeted, leftOut, leftOutNow } from "./lib/budget";
 import { ask, needsToken, setToken, useAnswer } from "./lib/api";
 import { count, duration, many } from "./lib/format";
 import { type Key, shownKeys, useKeys } from "./lib/keys";
@@ -16,7 +17,7 @@ import { RedLink } from "./monitors/sign";
 interface Status {
   readonly state: string;
   readonly store: { readonly spans: number; readonly behind_bytes: number; readonly error?: string; readonly lost_files: number };
-  readonly capture?: { readonly lost: number; readonly behind_ns: number; readonly lowered?: boolean };
+  readonly capture?: Budgeted & { readonly lost: number; readonly behind_ns: number };
   readonly map?: { readonly behind_ns: number; readonly damaged: number };
   readonly spans_per_s?: number;
   readonly monitors?: { readonly red: readonly Red[] };
@@ -31,7 +32,7 @@ const trouble = (status: Status): string[] => {
     status.state === "full" ? "the disk is full: no spans are taken" : "",
     status.state.includes("failed") ? `${status.state}: ${status.store.error ?? ""}` : "",
     lost ? `${many(lost, "record")} lost` : "",
-    status.capture?.lowered ? "requests are not followed now, to hold the budget" : "",
+    status.capture?.lowered ? "requests are missing now: the budget is too small" : "",
     status.store.lost_files ? `${many(status.store.lost_files, "file")} of spans cannot be read` : "",
   ].filter(Boolean);
 };
@@ -40,6 +41,7 @@ const Health = () => {
   const answer = useAnswer((abort) => ask<Status>("/api/v1/status", abort), "status", 5000);
   useEffect(() => {
     red.value = answer.value?.monitors?.red ?? [];
+    leftOut.value = leftOutNow(answer.value?.capture);
   }, [answer.value]);
   if (!answer.value) return <span class="health">{answer.error ? "no answer" : ""}</span>;
   const notes = answer.error ? ["the server does not answer"] : trouble(answer.value);

@@ -2,6 +2,7 @@
 // What is compared, the sentence about it, places on the map, and how fathom's coverage is told.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { leftOutNow } from "../src/lib/budget";
 import { pick, readQuestion, swapped } from "../src/compare/data";
 import { bytes, type Coverage, cpusOf, lossesOf, type Process, type Status } from "../src/coverage/data";
 import { around, callsOf, type Edge, isBad, isUnsure } from "../src/map/data";
@@ -140,12 +141,14 @@ const status = (more: Partial<Status>): Status => ({
 
 test("losses are sentences, and nothing is said where there is none", () => {
   assert.deepEqual(lossesOf(status({})), []);
-  const capture = { chunks: 1, bytes: 1, lost: 1203, behind_ns: 0, programs_missed: 0, lowered: true, lowered_ns: 4e9 };
+  const capture = { chunks: 1, bytes: 1, lost: 1203, behind_ns: 0, programs_missed: 0, lowered: true, lowered_ns: 4e9, budget_percent: 5 };
   const requests = { followed: true, stored: 9, open: 1, chunks_left_out: 25, behind_ns: 0 };
   const losses = lossesOf(status({ capture, requests }));
   assert.equal(losses.length, 3);
   assert.match(losses[0], /^1\u202f203 records /);
-  assert.match(losses[1], /not recorded for 4.*, and are not now/);
+  assert.match(losses[1], /^Requests through services .* not recorded for 4.*, and are not now\. .* try fathom up --budget 20%\.$/);
+  assert.match(leftOutNow(capture), /^Requests through services .* missing now\. The budget of 5 % .* --budget 20%\.$/);
+  assert.equal(leftOutNow({ ...capture, lowered: false }), "");
   assert.match(losses[2], /^Requests of 25 seconds /);
 });
 

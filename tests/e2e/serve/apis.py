@@ -528,9 +528,9 @@ def check_openapi(server, checks):
     checks.equal("without capture nothing is known of losses", [
         {key: told[key] for key in ("lost", "incomplete", "gaps", "coverage")} for told in (
             answer, server.get(f"/api/v1/traces/{hex32(SHOP)}")[1], server.get(f"/api/v1/traces/{hex32(SHOP)}/columns")[1],
-            server.get("/api/v1/where", trace=hex32(SHOP))[1], server.get("/api/v1/lanes")[1], server.get("/api/v1/lanes/columns")[1],
+            server.get("/api/v1/where", trace=hex32(SHOP))[1], server.get("/api/v1/lanes")[1], server.get("/api/v1/lanes/columns")[1], server.get("/api/v1/edges")[1],
             server.get("/api/v1/compare", trace=hex32(SHOP), base_trace=hex32(LONE))[1]["b"])],
-        [{"lost": 0, "incomplete": 0, "gaps": [], "coverage": None}] * 7)
+        [{"lost": 0, "incomplete": 0, "gaps": [], "coverage": None}] * 8)
     for trace in (hex32(SHOP), hex32(FULL), "x", "abcdef"):
         status, answer = server.get(f"/api/v1/traces/{trace}")
         checks.equal(f"described: a trace {trace}", described.check(

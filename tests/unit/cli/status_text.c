@@ -66,6 +66,30 @@ TEST(what_is_lost_and_why_spans_are_refused_has_lines)
 	free(text);
 }
 
+TEST(what_the_budget_leaves_out_is_told_first_with_what_to_do)
+{
+	static const char now[] = "{\"state\":\"ok\",\"capture\":{\"chunks\":1,\"lowered\":true,"
+				  "\"lowered_ns\":4000000000,\"budget_percent\":5}}";
+	static const char missing[] = "missing    requests through services: the budget of 5 % is "
+				      "too small for them (try --budget 20%)\n";
+	char *text = printed(now), *top = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&top, &size);
+
+	CHECK(strstr(text, missing) == strchr(text, '\n') + 1);
+	CHECK(strstr(text, "no bytes of connections for 4.00 s, to hold the budget of 5 %: "));
+	free(text);
+	CHECK_EQ(status_red_print(file, now, strlen(now), 1), 1);
+	fclose(file);
+	CHECK_STR(top, missing);
+	free(top);
+	text = printed("{\"state\":\"ok\",\"capture\":{\"chunks\":1,\"lowered\":false,"
+		       "\"lowered_ns\":4000000000,\"budget_percent\":30}}");
+	CHECK(!strstr(text, "missing"));
+	CHECK(strstr(text, "are not followed; --budget 100% leaves more room\n"));
+	free(text);
+}
+
 TEST(where_nothing_is_recorded_there_are_no_zeros_of_it)
 {
 	char *text = printed("{\"state\":\"ok\",\"processes\":[{\"name\":\"capture\","

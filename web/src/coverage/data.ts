@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is recorded, what of it is kept, what was lost, and what fathom itself takes.
 import { ask } from "../lib/api";
+import { leftOutSince } from "../lib/budget";
 import { count, duration, many } from "../lib/format";
 
 export interface Process {
@@ -22,7 +23,7 @@ export interface Status {
     readonly dropped: number; readonly failures: number; readonly unlisted_spans: number; readonly kernel_spans: number; readonly entries_refused: number; readonly error?: string;
   };
   readonly processes?: readonly Process[];
-  readonly capture?: { readonly chunks: number; readonly bytes: number; readonly lost: number; readonly behind_ns: number; readonly programs_missed: number; readonly lowered: boolean; readonly lowered_ns: number };
+  readonly capture?: { readonly chunks: number; readonly bytes: number; readonly lost: number; readonly behind_ns: number; readonly programs_missed: number; readonly lowered: boolean; readonly lowered_ns: number; readonly budget_percent?: number };
   readonly map?: {
     readonly chunks: number; readonly damaged: number; readonly spans: number; readonly refused: number; readonly late: number; readonly given_up: number;
     readonly forgotten: number; readonly behind_ns: number; readonly kernel_spans: number; readonly kernel_left_out: number; readonly pins: number; readonly pins_failed: number;
@@ -93,7 +94,7 @@ export const lossesOf = ({ received, log, store, capture, map, requests }: Statu
   return [
     some(capture?.lost, (n) => `${many(n, "record")} of the kernel or of programs were lost, since a ring was full: that time is unknown in time splits.`),
     some(capture?.programs_missed, (n) => `${many(n, "program")} with libfathom are recorded by another recorder: their spans are not here.`),
-    some(capture?.lowered_ns, (n) => `The bytes of connections were not recorded for ${duration(n)}, to hold the budget${capture?.lowered ? ", and are not now" : ""}: requests of that time are not followed through services that nobody instrumented.`),
+    leftOutSince(capture),
     some(requests?.chunks_left_out, (n) => `Requests of ${many(n, "second")} were not followed through services that nobody instrumented: there were too many.`),
     some(map?.damaged, (n) => `${many(n, "chunk")} could not be read: the time in it is missing.`),
     some(map?.given_up, (n) => `${many(n, "open span")} of this host were given up: too many were open at once.`),

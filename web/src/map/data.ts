@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Services and the calls between them, now and before.
 import { ask, query } from "../lib/api";
+import { type Losses, lossNotes } from "../trace/losses";
 import { SURE } from "../trace/model";
 
 export interface Edge {
@@ -25,7 +26,7 @@ export interface Service {
   readonly p99_ns: number;
 }
 
-interface EdgesAnswer {
+interface EdgesAnswer extends Losses {
   readonly edges: readonly Edge[];
 }
 
@@ -39,6 +40,7 @@ export interface Call extends Edge {
 }
 
 export interface MapData {
+  readonly losses: readonly string[]; // what the recording lacks of the time
   readonly calls: readonly Call[];
   readonly services: ReadonlyMap<string, Service>;
 }
@@ -74,7 +76,7 @@ export const loadMap = async (range: { from: string; to?: string; lengthMs: numb
     ask<EdgesAnswer>(query("edges", before), abort),
     ask<ServicesAnswer>(query("services", { from: range.from, to: range.to }), abort),
   ]);
-  return { calls: callsOf(now.edges, old.edges), services: new Map(services.services.map((service) => [service.service, service])) };
+  return { losses: lossNotes(now), calls: callsOf(now.edges, old.edges), services: new Map(services.services.map((service) => [service.service, service])) };
 };
 
 /** Calls from or to a service; all of them where none is chosen. */

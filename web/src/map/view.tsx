@@ -6,7 +6,7 @@ import { useAnswer } from "../lib/api";
 import { count, duration, many, percent, rate, short } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { RangePicker, rangeOf } from "../lib/range";
-import { Empty, Shown } from "../lib/states";
+import { Empty, Missing, Shown } from "../lib/states";
 import { around, type Call, isBad, isUnsure, loadMap, type MapData } from "./data";
 import { type Layout, makeLayout, type Spot } from "./layout";
 
@@ -156,10 +156,15 @@ export const ServiceMap = () => {
         <RangePicker usual="15m" />
       </div>
       <Shown answer={answer} what="Asking for the calls between services">
-        {(data) => data.calls.length ? <Found data={data} by={by} focus={focus} name={name} /> : (
-          <Empty title={`No service called another one in the ${range.text}`}>
-            <p>A call is known where both services send spans of one trace, or where a client's span names its peer (<code>peer.service</code>).</p>
-          </Empty>
+        {(data) => (
+          <>
+            <Missing notes={data.losses} />
+            {data.calls.length ? <Found data={data} by={by} focus={focus} name={name} /> : (
+              <Empty title={`No service called another one in the ${range.text}`}>
+                <p>A call is known where both services send spans of one trace, or where a client's span names its peer (<code>peer.service</code>).</p>
+              </Empty>
+            )}
+          </>
         )}
       </Shown>
     </section>

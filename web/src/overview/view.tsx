@@ -7,7 +7,8 @@ import { useAnswer } from "../lib/api";
 import { count, duration, many, percent, rate, short } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { RangePicker, rangeOf } from "../lib/range";
-import { Empty, Shown } from "../lib/states";
+import { leftOut } from "../lib/budget";
+import { Empty, Missing, Shown } from "../lib/states";
 import { RedList } from "../monitors/sign";
 import { Legend, SplitBar } from "../parts/bar";
 import { splitTotal } from "../parts/list";
@@ -149,6 +150,7 @@ export const Overview = () => {
           onInput={(event) => setQuery({ name: event.currentTarget.value })} />
       </div>
       <RedList />
+      <Missing notes={leftOut.value ? [leftOut.value] : []} />
       <Shown answer={answer} what="Asking for all operations">
         {(data) => data.rows.length ? <Table data={data} filter={filter} /> : <Nothing text={range.text} />}
       </Shown>

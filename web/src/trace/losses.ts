@@ -7,11 +7,13 @@ const REASONS: Readonly<Record<string, string>> = {
   not_recorded: "nothing was recorded",
   not_mapped: "what was recorded is not evaluated yet",
   damaged: "the recording is damaged and cannot be read",
-  bytes_left_out: "the bytes of connections were left out, to hold the budget: requests of that time may be missing",
+  bytes_left_out: "requests through services that nobody instrumented were not recorded, to hold the budget (a larger one: fathom up --budget)",
   unknown: "it is not known what was recorded",
 };
 
-export const lossNotes = ({ lost, gaps, coverage }: Pick<ApiColumns, "lost" | "gaps" | "coverage">): string[] => {
+export type Losses = Pick<ApiColumns, "lost" | "gaps" | "coverage">;
+
+export const lossNotes = ({ lost, gaps, coverage }: Losses): string[] => {
   const notes: string[] = [];
   const missing = new Map<string, number>();
   for (const { begin_ns, end_ns, reason } of gaps ?? [])

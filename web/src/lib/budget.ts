@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the budget of `fathom up` leaves out, in words: the bytes of connections, by which requests are followed.
+import { signal } from "@preact/signals";
+import { duration } from "./format";
+
+export interface Budgeted {
+  readonly lowered?: boolean;
+  readonly lowered_ns?: number;
+  readonly budget_percent?: number;
+}
+
+const TIMES = 4; // a budget that was too small
+
+const advice = ({ budget_percent: percent }: Budgeted): string =>
+  percent ? ` The budget of ${percent} % is too small for them: try fathom up --budget ${Math.min(100, TIMES * percent)}%.` : "";
+
+const REQUESTS = "Requests through services that nobody instrumented";
+
+/** "": nothing is left out now. */
+export const leftOutNow = (of: Budgeted | undefined): string => (of?.lowered ? `${REQUESTS} are missing now.${advice(of)}` : "");
+
+/** "": nothing was left out since the start. */
+export const leftOutSince = (of: Budgeted | undefined): string =>
+  of?.lowered_ns ? `${REQUESTS} were not recorded for ${duration(of.lowered_ns)}${of.lowered ? ", and are not now" : ""}.${advice(of)}` : "";
+
+/** As the server said it last. */
+export const leftOut = signal("");
