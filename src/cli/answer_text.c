@@ -90,6 +90,24 @@ static void step_write_text(const struct terminal *t, const struct source_view *
 				  at.time, on, host, step->to, step->from, cost, budget);
 }
 
+static void gap_write_text(const struct terminal *t, const struct source_view *source,
+			   const struct gap_view *gap)
+{
+	uint64_t from = clocks_unix_ns(source->clocks, source->clocks_count, gap->from_ns);
+	uint64_t to = clocks_unix_ns(source->clocks, source->clocks_count, gap->to_ns);
+	char length[UNITS_TEXT_BYTES], range[64];
+
+	if (from && to)
+		snprintf(range, sizeof(range), "%.12s to %.12s", wall_time_write(from).time,
+			 wall_time_write(to).time);
+	else
+		snprintf(range, sizeof(range), "%" PRIu64 " to %" PRIu64, gap->from_ns, gap->to_ns);
+	terminal_sentence(t, "gap: ", "nothing was recorded%s%s for %s (%s)%s",
+			  gap->host ? " on " : "", gap->host ? gap->host : "",
+			  units_format_ns((int64_t)(gap->to_ns - gap->from_ns), length), range,
+			  gap->why ? ": the recorder paused to hold its budget" : "");
+}
+
 void source_write_text(const struct terminal *t, const struct source_view *source)
 {
 	char text[UNITS_TEXT_BYTES], part[UNITS_TEXT_BYTES];
@@ -100,16 +118,8 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 			t, "incomplete: ", "%" PRIu64 " fields were cut or could not be read",
 			source->incomplete);
 	missing_write_text(t, source->missing);
-	for (size_t i = 0; i < source->gaps_count; i++) {
-		const struct gap_view *gap = &source->gaps[i];
-
-		terminal_sentence(
-			t,
-			"gap: ", "nothing was recorded%s%s for %s (%" PRIu64 " to %" PRIu64 ")%s",
-			gap->host ? " on " : "", gap->host ? gap->host : "",
-			units_format_ns((int64_t)(gap->to_ns - gap->from_ns), text), gap->from_ns,
-			gap->to_ns, gap->why ? ": the recorder paused to hold its budget" : "");
-	}
+	for (size_t i = 0; i < source->gaps_count; i++)
+		gap_write_text(t, source, &source->gaps[i]);
 	for (size_t i = 0; i < source->steps_count; i++)
 		step_write_text(t, source, &source->steps[i]);
 	if (source->filters & FILTER_BYTES)
