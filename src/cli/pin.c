@@ -28,8 +28,8 @@ struct pin_options {
 
 #define AT(field) offsetof(struct pin_options, field)
 static const struct option pin_option_table[] = {
-	{"output", 'o', "DIR", "the directory of 'fathom up' (default: as there)", NULL, AT(dir),
-	 option_text},
+	{"output", 'o', "DIR", "the directory of 'fathom up' (default: that of 'fathom up')", NULL,
+	 AT(dir), option_text},
 	{"from", 0, "TIME", "pin this time: 15m (ago), or nanoseconds since 1970", NULL, AT(from),
 	 option_text},
 	{"to", 0, "TIME", "where it ends (default: now)", NULL, AT(to), option_text},

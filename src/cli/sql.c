@@ -18,8 +18,9 @@ struct sql_options {
 
 #define AT(field) offsetof(struct sql_options, field)
 static const struct option sql_option_table[] = {
-	{"output", 'o', "DIR", "the directory of 'fathom up' or 'fathom serve' (default: as there)",
-	 NULL, AT(dir), option_text},
+	{"output", 'o', "DIR",
+	 "the directory of 'fathom up' or 'fathom serve' (default: that of 'fathom up')", NULL,
+	 AT(dir), option_text},
 	{"json", 0, NULL, "print JSON", NULL, AT(json), option_flag},
 	{0},
 };

@@ -16,8 +16,8 @@ struct status_options {
 
 #define AT(field) offsetof(struct status_options, field)
 static const struct option status_option_table[] = {
-	{"output", 'o', "DIR", "the directory of 'fathom up' (default: as there)", NULL, AT(dir),
-	 option_text},
+	{"output", 'o', "DIR", "the directory of 'fathom up' (default: that of 'fathom up')", NULL,
+	 AT(dir), option_text},
 	{"json", 0, NULL, "print JSON", NULL, AT(json), option_flag},
 	{0},
 };
