@@ -14,6 +14,7 @@
 #include "programs.skel.h"
 
 #define LEVELS_KEPT 128 /* two for each change */
+#define LEVELS_CHANGE 3 /* those, and the level before the first one */
 
 enum capture_detail capture_detail(const struct capture *c)
 {
@@ -43,9 +44,14 @@ static void level_add(struct capture *c, u64 time_ns, u32 filters)
 		       ((struct capture_level){.time_ns = time_ns, .filters = filters}));
 }
 
+/*
+ * Makes room for a change. The first level that is told holds also before it, as far back as
+ * nothing else is told. So before the first change the level is told that nothing was left out at.
+ */
 static int levels_reserve(struct capture *c)
 {
 	size_t old = c->levels.count > LEVELS_KEPT ? c->levels.count - LEVELS_KEPT : 0;
+	int err;
 
 	if (old)
 		c->filters_before = c->levels.data[old - 1].filters & ~(u32)FILTER_TURNS;
@@ -53,7 +59,10 @@ static int levels_reserve(struct capture *c)
 		memmove(c->levels.data, c->levels.data + old,
 			(c->levels.count - old) * sizeof(*c->levels.data));
 	c->levels.count -= old;
-	return vec_reserve(&c->levels, 2);
+	err = vec_reserve(&c->levels, LEVELS_CHANGE);
+	if (!err && !c->levels.count && !c->filters)
+		level_add(c, host_clock_now_ns(), FILTER_DETAIL);
+	return err;
 }
 
 static void flag_set(u32 *flag, u32 value)

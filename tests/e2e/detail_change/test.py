@@ -206,6 +206,10 @@ def a_recording_of_calls_can_do_without_for_a_while():
     check(raised[0][0] - lowered[1][0] <= missing <= raised[1][0] - lowered[0][0],
           f"{missing} calls are missing, {lowered} to {raised}")
     check_sums(load.dir)
+    share = fathom.report(load.dir, "syscall")
+    without = share["recorded_ns"] - share["calls_ns"]
+    check(raised[0][1] - lowered[1][1] <= without <= raised[1][1] - lowered[0][1],
+          f"no calls in {without} ns, {lowered} to {raised}")
 
 
 @tests.add
