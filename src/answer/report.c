@@ -156,6 +156,7 @@ int report_make(struct report *out, struct rows *rows, const struct sources *sou
 			       .rows = rows->rows.data,
 			       .rows_count = rows->rows.count,
 			       .rows_total = rows->rows.count};
+	out->source.scaled = choice->scale && by.of == OF_CALL;
 	if (choice->limit && out->rows_count > choice->limit)
 		out->rows_count = choice->limit;
 	if (!choice->by && by.of == OF_SPAN && filter_is_empty(&choice->filter))

@@ -115,6 +115,8 @@ void source_write_json(struct json *j, const struct source_view *source)
 	if (source_calls_share_holds(source)) {
 		json_u64(j, "calls_ns", source->calls_ns);
 		json_u64(j, "recorded_ns", source->recorded_ns);
+		if (source->scaled)
+			json_bool(j, "scaled", true);
 	}
 	if (source->filters & FILTER_BYTES)
 		json_bool(j, "bytes_missing", true);

@@ -73,6 +73,7 @@ struct source_view {
 	unsigned int filters; /* FILTER_* of record.h: records left out on request */
 	/* What was recorded of the range, of all hosts together, and with calls. */
 	uint64_t recorded_ns, calls_ns;
+	bool scaled;	   /* rows of calls are scaled from calls_ns to recorded_ns */
 	uint64_t steal_ns; /* time of CPUs that the hypervisor took away, within the range */
 	uint64_t cpu_ns;   /* the recorded time times the number of CPUs; 0 if not known */
 	struct cost_view cost;

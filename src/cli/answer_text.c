@@ -133,13 +133,16 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 				  "(--detail ...,SCOPE=LEVEL), in all or some of the time; of the "
 				  "others they are absent, and cpu is user and kernel");
 	else if (source_calls_share_holds(source))
-		terminal_sentence(t, "detail: ",
-				  "calls and page faults were recorded in %s of %s (%.2g %% of the "
-				  "time): rows of calls are of that part, unless 'report --scale' "
-				  "scales them to all of it; in the rest, cpu is user and kernel",
-				  units_format_ns((int64_t)source->calls_ns, part),
-				  units_format_ns((int64_t)source->recorded_ns, text),
-				  100 * (double)source->calls_ns / (double)source->recorded_ns);
+		terminal_sentence(
+			t, "detail: ",
+			"calls and page faults were recorded in %s of %s (%.2g %% of the "
+			"time): rows of calls are %s; in the rest, cpu is user and kernel",
+			units_format_ns((int64_t)source->calls_ns, part),
+			units_format_ns((int64_t)source->recorded_ns, text),
+			100 * (double)source->calls_ns / (double)source->recorded_ns,
+			source->scaled ? "scaled from that part to all of it (--scale)"
+				       : "of that part, unless 'report --scale' scales "
+					 "them to all of it");
 	else if (source->filters & FILTER_CALLS)
 		terminal_sentence(t, "detail: ",
 				  "waits only, in all or some of the time (--detail waits): a call "

@@ -155,7 +155,9 @@ def counts_are_scaled_on_request():
     recording = fathom.path("raised")
     part = fathom.report(recording, "syscall")
     factor = part["recorded_ns"] / part["calls_ns"]
-    scaled = {row["key"]: row for row in fathom.report(recording, "syscall", "--scale")["rows"]}
+    report = fathom.report(recording, "syscall", "--scale")
+    scaled = {row["key"]: row for row in report["rows"]}
+    equal((part.get("scaled"), report.get("scaled")), (None, True), "told")
     for row in part["rows"]:
         other = scaled[row["key"]]
         check(abs(other["count"] - row["count"] * factor) <= 1, f"{row} to {other}")
@@ -164,6 +166,8 @@ def counts_are_scaled_on_request():
         equal(other["p99_ns"], row["p99_ns"], f"quantile of {other}")
     text = fathom.ok("report", "--by", "syscall", recording)
     check("rows of calls are of that part" in " ".join(text.split()), text[-900:])
+    text = fathom.ok("report", "--by", "syscall", "--scale", recording)
+    check("rows of calls are scaled from that part" in " ".join(text.split()), text[-900:])
 
 
 @tests.add
