@@ -7,8 +7,6 @@
 #include "bpf/license.h"
 #include "bpf/ring.h"
 #include "bpf/socket.h"
-#include "bpf/state.h"
-#include "bpf/told.h"
 
 /* By the key of the socket. The identity has the address of its file. */
 struct {
@@ -40,6 +38,14 @@ static __always_inline bool ended_tell(struct socket_scratch *s, struct task_str
 	return !RARE_TRY(&s->r.head, SOCKET_BYTES);
 }
 
+static __always_inline void ended_keep(u64 key, const struct file *file, u32 generation)
+{
+	struct ended_told *told = ended_told_at(key);
+
+	if (told)
+		*told = (struct ended_told){key, half_of_address(file), generation};
+}
+
 /* Tells a socket by its file, if this chunk has not got it yet. */
 static __always_inline void ended_tell_once(struct socket_scratch *s, struct task_struct *task,
 					    struct file *file)
@@ -47,14 +53,21 @@ static __always_inline void ended_tell_once(struct socket_scratch *s, struct tas
 	struct inode *inode = KERNEL_READ(file, f_inode);
 	u64 key = KERNEL_READ(inode, i_ino);
 	struct told now = told_now((u64)half_of_address(file) << 32 ^ key);
-	struct told *told = bpf_map_lookup_elem(&told_ended, &key);
+	struct told *told;
 
-	if (!told_is_due(told, &now))
+	if (ended_is_told(key, file))
 		return;
-	now.missed = ended_tell(s, task, file);
-	if (now.missed && !told_same(told, &now))
-		ring_count_lost(RECORD_socket);
-	bpf_map_update_elem(&told_ended, &key, &now, BPF_ANY);
+	told = bpf_map_lookup_elem(&told_ended, &key);
+	if (told_is_due(told, &now)) {
+		now.missed = ended_tell(s, task, file);
+		if (now.missed && !told_same(told, &now))
+			ring_count_lost(RECORD_socket);
+		bpf_map_update_elem(&told_ended, &key, &now, BPF_ANY);
+	} else {
+		now.missed = told ? told->missed : 0;
+	}
+	if (!now.missed)
+		ended_keep(key, file, now.generation);
 }
 
 __noinline int ended_name(u64 task_at, u32 epoll_fd)

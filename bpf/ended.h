@@ -10,6 +10,8 @@
 
 #include "bpf/file.h"
 #include "bpf/kernel_versions.h"
+#include "bpf/state.h"
+#include "bpf/told.h"
 #include "record/syscalls.h"
 
 /* What a sleeping thread waits for. */
@@ -67,6 +69,41 @@ int ended_name(u64 task_at, u32 epoll_fd);
 
 /* The same of a socket, given by its address, through which the running thread moved bytes. */
 int ended_name_bytes(u64 sk_at);
+
+#define ENDED_TOLD 1024 /* a power of two */
+
+/*
+ * Sockets that were told last, by the lower bits of their keys: the same is found here without a
+ * look into a hash, which takes as long as a short program.
+ */
+struct ended_told {
+	u64 key;
+	u32 file; /* the lower half of its address */
+	u32 generation;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ENDED_TOLD);
+	__type(key, u32);
+	__type(value, struct ended_told);
+} ended_told SEC(".maps") __weak;
+
+static __always_inline struct ended_told *ended_told_at(u64 key)
+{
+	u32 at = key & (ENDED_TOLD - 1);
+
+	return bpf_map_lookup_elem(&ended_told, &at);
+}
+
+/* Whether this chunk has the addresses of a socket for certain. */
+static __always_inline bool ended_is_told(u64 key, const struct file *file)
+{
+	const struct ended_told *told = ended_told_at(key);
+
+	return told && told->key == key && told->file == half_of_address(file) &&
+	       told->generation == *(volatile u32 *)&told_generation;
+}
 
 /* Fills in the file that is ready in the epoll of a thread, and its descriptor; else nothing. */
 static __always_inline void ended_fill(struct record_waking *r, struct task_struct *task,

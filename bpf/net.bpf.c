@@ -328,11 +328,13 @@ static __always_inline void unix_fill(struct record_bytes *r, struct thread_stat
 
 /* ---- both ---- */
 
-/* Tells the addresses of a socket that no call tells. */
-static __always_inline void bytes_name_socket(struct sock *sk)
+/* Tells the addresses of a socket with that key, if no call tells them. */
+static __always_inline void bytes_name_socket(struct sock *sk, u64 key)
 {
 	u64 address = 0; /* as a number, for the verifier */
 
+	if (ended_is_told(key, KERNEL_READ(sk, sk_socket, file)))
+		return;
 	bpf_probe_read_kernel(&address, sizeof(address), &sk);
 	ended_name_bytes(address);
 }
@@ -353,7 +355,7 @@ static __always_inline void bytes_went(struct thread_state *state, struct task_s
 		return;
 	in_request_bytes(state, &r->file, sk, r->direction);
 	if (told && !calls_are_followed(state))
-		bytes_name_socket(sk);
+		bytes_name_socket(sk, r->file.key);
 	if (told)
 		told = bytes_begin(out, &place, state, task);
 	if (family == AF_UNIX) {
