@@ -56,6 +56,7 @@
  */
 #include "model/cause.h"
 
+#include "model/rule_memo.h"
 #include "record/syscalls.h"
 #include "record/syscalls_compat.h"
 
@@ -102,7 +103,7 @@ enum {
 	WAKER_NO_DEVICE = 1 << 11, /* a kernel thread or RCU without a device behind it */
 };
 
-enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK, ARG_JOIN, ARG_REQUEST, ARG_IN_REQUEST };
+enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK, ARG_JOIN, ARG_REQUEST, ARG_IN_REQUEST, ARGS };
 
 #define MODE(name) (1 << MODE_##name)
 #define STATE(name) (1 << LEAVE_##name)
@@ -504,24 +505,58 @@ static bool mask_fits(u32 want, u32 is)
 	return !want || (want & is);
 }
 
-size_t cause_rule_index(const struct cause_query *q)
-{
-	u32 mode = q->mode < 32 ? 1u << q->mode : 0;
-	u32 state = q->leave_state < 32 ? 1u << q->leave_state : 0;
-	bool has_file = q->mode == MODE_syscall || q->mode == MODE_kernel_thread;
-	u32 kind = has_file && q->file.kind < 32 ? 1u << q->file.kind : 0;
-	u32 calls = query_calls(q);
-	u32 waker = query_waker(q);
+/* A query as the conditions of rules ask for it. */
+struct cause_asked {
+	u32 calls, wakers;
+	u8 mode, state, kind; /* numbers, at most RULE_NONE */
+	u8 args;	      /* bits 1 << ARG_* */
+};
 
+static struct cause_asked query_asked(const struct cause_query *q)
+{
+	bool has_file = q->mode == MODE_syscall || q->mode == MODE_kernel_thread;
+	struct cause_asked a = {.calls = query_calls(q),
+				.wakers = query_waker(q),
+				.mode = rule_number(q->mode),
+				.state = rule_number(q->leave_state),
+				.kind = rule_number(has_file ? q->file.kind : RULE_NONE)};
+
+	for (u8 arg = 0; arg < ARGS; arg++)
+		a.args |= (u8)(arg0_fits(arg, q) << arg);
+	return a;
+}
+
+static u64 asked_key(const struct cause_asked *a)
+{
+	_Static_assert(CALL_FILLS < 1 << 21 && WAKER_NO_DEVICE < 1 << 12 && ARGS <= 8, "bits");
+	return 1 | (u64)a->args << 1 | (u64)a->mode << 9 | (u64)a->state << 14 |
+	       (u64)a->kind << 19 | (u64)a->wakers << 24 | (u64)a->calls << 36;
+}
+
+static size_t asked_search(const struct cause_asked *a)
+{
 	for (size_t i = 0; i < RULES - 1; i++) {
 		const struct cause_rule *r = &rules[i];
 
-		if (mask_fits(r->modes, mode) && mask_fits(r->calls, calls) &&
-		    mask_fits(r->kinds, kind) && mask_fits(r->states, state) &&
-		    mask_fits(r->wakers, waker) && arg0_fits(r->arg0, q))
+		if (mask_fits(r->modes, rule_mask(a->mode)) && mask_fits(r->calls, a->calls) &&
+		    mask_fits(r->kinds, rule_mask(a->kind)) &&
+		    mask_fits(r->states, rule_mask(a->state)) && mask_fits(r->wakers, a->wakers) &&
+		    a->args >> r->arg0 & 1)
 			return i;
 	}
 	return RULES - 1;
+}
+
+size_t cause_rule_index(const struct cause_query *q)
+{
+	static _Thread_local struct rule_memo memo[1 << RULE_MEMO_BITS];
+	struct cause_asked a = query_asked(q);
+	u64 key = asked_key(&a);
+	struct rule_memo *m = rule_memo_at(memo, key);
+
+	if (m->key != key)
+		*m = (struct rule_memo){key, (u32)asked_search(&a)};
+	return m->rule;
 }
 
 size_t cause_rules_count(void)

@@ -49,6 +49,7 @@
  */
 #include "model/work.h"
 
+#include "model/rule_memo.h"
 #include "model/syscall_format.h"
 #include "record/syscalls.h"
 
@@ -73,7 +74,7 @@ enum {
 	END_OTHER = 1 << 6,
 };
 
-enum { ARG_ANY, ARG_NO_FILE, ARG_ENDLESS, ARG_LEADER, ARG_REQUEST, ARG_IN_REQUEST };
+enum { ARG_ANY, ARG_NO_FILE, ARG_ENDLESS, ARG_LEADER, ARG_REQUEST, ARG_IN_REQUEST, ARGS };
 
 /* What the operation and the value of a futex tell. */
 enum {
@@ -279,25 +280,65 @@ static bool mask_fits(u32 want, u32 is)
 	return !want || (want & is);
 }
 
-size_t work_rule_index(const struct cause_query *q)
-{
-	u32 mode = q->mode < 32 ? 1u << q->mode : 0;
-	u32 state = q->leave_state < 32 ? 1u << q->leave_state : 0;
-	u32 calls = query_calls(q), end = query_end(q);
-	bool has_file = calls || q->mode == MODE_kernel_thread;
-	u32 kind = has_file && q->file.kind < 32 ? 1u << q->file.kind : 0;
-	u32 futex = calls & CALL_FUTEX ? query_futex(q) : 0;
+/* A query as the conditions of rules ask for it. */
+struct work_asked {
+	u32 calls, ends, futexes;
+	u16 sides;	      /* FILE_SIDES */
+	u8 mode, state, kind; /* numbers, at most RULE_NONE */
+	u8 args;	      /* bits 1 << ARG_* */
+};
 
+static struct work_asked query_asked(const struct cause_query *q)
+{
+	u32 calls = query_calls(q);
+	bool has_file = calls || q->mode == MODE_kernel_thread;
+	struct work_asked a = {.calls = calls,
+			       .ends = query_end(q),
+			       .futexes = calls & CALL_FUTEX ? query_futex(q) : 0,
+			       .sides = q->file.flags & FILE_SIDES,
+			       .mode = rule_number(q->mode),
+			       .state = rule_number(q->leave_state),
+			       .kind = rule_number(has_file ? q->file.kind : RULE_NONE)};
+
+	for (u8 arg = 0; arg < ARGS; arg++)
+		a.args |= (u8)(arg_fits(arg, q) << arg);
+	return a;
+}
+
+static u64 asked_key(const struct work_asked *a)
+{
+	_Static_assert(CALL_SELECT < 1 << 8 && END_OTHER < 1 << 8 && FUTEX_UNTOLD < 1 << 4 &&
+			       ARGS <= 8 && FILE_SIDES < 1 << 8,
+		       "bits");
+	return 1 | (u64)a->args << 1 | (u64)a->mode << 9 | (u64)a->state << 14 |
+	       (u64)a->kind << 19 | (u64)a->sides << 24 | (u64)a->calls << 32 | (u64)a->ends << 40 |
+	       (u64)a->futexes << 48;
+}
+
+static size_t asked_search(const struct work_asked *a)
+{
 	for (size_t i = 0; i < RULES - 1; i++) {
 		const struct work_rule *r = &rules[i];
 
-		if (mask_fits(r->modes, mode) && mask_fits(r->calls, calls) &&
-		    mask_fits(r->kinds, kind) && mask_fits(r->sides, q->file.flags) &&
-		    mask_fits(r->states, state) && mask_fits(r->ends, end) &&
-		    mask_fits(r->futexes, futex) && arg_fits(r->arg, q))
+		if (mask_fits(r->modes, rule_mask(a->mode)) && mask_fits(r->calls, a->calls) &&
+		    mask_fits(r->kinds, rule_mask(a->kind)) && mask_fits(r->sides, a->sides) &&
+		    mask_fits(r->states, rule_mask(a->state)) && mask_fits(r->ends, a->ends) &&
+		    mask_fits(r->futexes, a->futexes) && a->args >> r->arg & 1)
 			return i;
 	}
 	return RULES - 1;
+}
+
+size_t work_rule_index(const struct cause_query *q)
+{
+	static _Thread_local struct rule_memo memo[1 << RULE_MEMO_BITS];
+	struct work_asked a = query_asked(q);
+	u64 key = asked_key(&a);
+	struct rule_memo *m = rule_memo_at(memo, key);
+
+	if (m->key != key)
+		*m = (struct rule_memo){key, (u32)asked_search(&a)};
+	return m->rule;
 }
 
 size_t work_rules_count(void)

@@ -4,6 +4,7 @@
 
 #include "record/syscalls.h"
 #include "tests/unit/check.h"
+#include "tests/unit/model/query.h"
 
 #define NR(name) .mode = MODE_syscall, .nr = SYSCALL_NR_##name
 #define STATE(name) .leave_state = LEAVE_##name
@@ -303,6 +304,22 @@ TEST(each_rule_is_reached_by_a_case)
 		if (!reached[rule])
 			CHECK_FAIL("no case reaches rule %zu", rule);
 	}
+}
+
+/* Rules that were found are noted, so the order of queries must make no difference. */
+TEST(an_answer_does_not_depend_on_those_before)
+{
+	enum { QUERIES = 200000 };
+	static struct cause_query queries[QUERIES];
+	static u8 found[QUERIES];
+
+	for (u32 i = 0; i < QUERIES; i++) {
+		queries[i] = cases[i % CASES].query;
+		query_vary(&queries[i], i);
+		found[i] = (u8)cause_rule_index(&queries[i]);
+	}
+	for (u32 i = QUERIES; i-- > 0;)
+		CHECK_EQ(cause_rule_index(&queries[i]), found[i]);
 }
 
 /* A wait of a thread that does not run is never time on a CPU, and always has a reason. */
