@@ -95,6 +95,8 @@ struct capture_options {
 	 */
 	const struct capture_detail_scope *detail_scopes;
 	size_t detail_scope_count;
+	/* Calls may be given up later: softirqs are told as where no calls are recorded. */
+	bool calls_may_end;
 	bool no_faults; /* no page faults, at no level of detail */
 	bool no_blocks; /* no block I/O */
 	bool no_bytes;	/* no byte ranges of connections */

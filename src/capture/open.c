@@ -192,7 +192,7 @@ static int open_load(struct capture *c, const struct capture_options *options, s
 	if (err)
 		return capture_messages_fail(e, err, "the kernel refused the programs");
 	c->keep_capabilities |= capture_capabilities_bpf(bpf_map__fd(c->programs->maps.locations));
-	capture_softirqs_read(c, options->no_calls);
+	capture_softirqs_read(c, options->no_calls || options->calls_may_end);
 	err = own_find(c, e);
 	if (!err)
 		err = capture_rings_map(c, e);

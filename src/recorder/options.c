@@ -20,6 +20,7 @@ struct capture_options recorder_capture_options(const struct recorder_options *o
 		.event_count = o->event_count,
 		.spans_only = o->spans_only,
 		.no_calls = o->no_calls,
+		.calls_may_end = o->budget_ppm,
 		.no_bytes = o->no_bytes,
 		.detail_scopes = o->detail_scopes,
 		.detail_scope_count = o->detail_scope_count,

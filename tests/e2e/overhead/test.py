@@ -132,6 +132,11 @@ def without_the_privilege_programs_are_not_measured():
 STEP_DOWN = re.compile("only (waits|waits and bytes) are recorded from now on")
 
 
+def at_softirqs(recording):
+    rows = sections(fathom.report(recording, "overhead"))["program"]
+    return {row["key"] for row in rows if row["key"].startswith("softirq")}
+
+
 def lines_of(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
@@ -170,6 +175,9 @@ def a_budget_lowers_the_level_and_says_so():
     check(with_calls < report["calls_ns"] < with_calls + 10e9 and
           report["calls_ns"] < report["recorded_ns"], f"calls in {report['calls_ns']} ns: {step}")
     check(any(row["key"] == "getppid" for row in report["rows"]), "calls before the step")
+    # calls may be given up, so none runs at softirqs where waits need none
+    waits, _ = record("waits", "--detail", "waits", seconds=1.2)
+    equal(at_softirqs(recording), at_softirqs(waits), "programs at softirqs")
     text = fathom.ok("report", recording)
     check(re.search(r"^budget: from \d\d:\d\d:\d\d on only waits(,bytes)? were recorded: (calls|waits,bytes) took", text, re.M), text)
     for row in fathom.report(recording, "thread")["rows"]:
