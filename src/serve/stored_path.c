@@ -249,7 +249,7 @@ static void rest_add(struct path_walk *w, uint32_t at, bool has_waits, uint64_t 
 
 	if (!gather_split(span, &split)) {
 		step.state = PATH_UNKNOWN;
-	} else if (has_waits && is_detailed(span)) {
+	} else if (has_waits && is_detailed(span) && !split.ns[SPLIT_off_thread]) {
 		step.state = PATH_RUNNING;
 		step.part = SPLIT_user;
 		if (split.ns[SPLIT_cpu] > split.ns[step.part])

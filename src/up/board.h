@@ -86,7 +86,7 @@ struct board_requests {
 	atomic_uint_fast64_t learned;	      /* sums of what services do */
 	atomic_uint_fast64_t to_ns; /* CLOCK_MONOTONIC: what ended by then is stored; 0: nothing */
 	atomic_bool followed;	    /* they are */
-	/* what was posted; the last two are not shown */
+	/* what was posted; kernel spans are shown with those of map */
 	atomic_uint_fast64_t spans, kernel_spans, refused;
 };
 

@@ -150,7 +150,8 @@ static bool is_slow_itself(struct operation *o, uint64_t duration_ns, uint64_t n
 {
 	if (duration_ns <= CHOOSER_SLOW_NS)
 		return false;
-	if (o->judged_ns != now_ns) {
+	/* many spans may come at one instant: too little was seen only so far */
+	if (o->judged_ns != now_ns || o->threshold_ns == UINT64_MAX) {
 		o->threshold_ns = threshold_find(o, now_ns);
 		o->judged_ns = now_ns;
 	}

@@ -219,6 +219,7 @@ static int slice_post(struct follower *f)
 {
 	int err = post_spans(&f->post, &f->spans.batch);
 
+	atomic_fetch_add(&f->context->board->map.kernel_left_out, f->spans.kernel_left_out);
 	spans_begin(&f->spans, recent_last(&f->recent));
 	return err;
 }
@@ -400,8 +401,8 @@ static int kept_begin(struct follower *f)
 	return err;
 }
 
-int follower_start(struct part_context *c, struct joiner *joiner, const char *socket,
-		   struct follower **out)
+int follower_start(struct part_context *c, struct joiner *joiner, struct chooser *chooser,
+		   const char *socket, struct follower **out)
 {
 	struct follower *f = calloc(1, sizeof(*f));
 	int err;
@@ -411,6 +412,7 @@ int follower_start(struct part_context *c, struct joiner *joiner, const char *so
 	f->context = c;
 	f->joiner = joiner;
 	f->board = &c->board->requests;
+	f->spans.chooser = chooser;
 	f->post = (struct post){
 		.board = c->board,
 		.counts = {&f->board->spans, &f->board->kernel_spans, &f->board->refused},

@@ -30,9 +30,12 @@
 
 struct follower;
 
-/* Starts the thread. The joiner, whose states it takes, outlives it. 0 or a negative errno. */
-int follower_start(struct part_context *c, struct joiner *joiner, const char *socket,
-		   struct follower **out);
+/*
+ * Starts the thread. The joiner, whose states it takes, and the chooser, which is shared, outlive
+ * it. 0 or a negative errno.
+ */
+int follower_start(struct part_context *c, struct joiner *joiner, struct chooser *chooser,
+		   const char *socket, struct follower **out);
 
 /*
  * A chunk that is mapped with handover_partial_options(), before the hand-over takes it. NULL

@@ -33,6 +33,15 @@ static bool has_no_path(const struct file_ref *file)
 	       file->kind == FILE_KIND_fanotify || file_name(text, sizeof(text), file);
 }
 
+/* Facts may be in any order. */
+static int path_put(struct objects *o, const struct fact_fd *fd, u32 pid)
+{
+	u64 hash = file_hash(&fd->file, pid);
+	const struct fact_fd *known = map_get(&o->paths, hash);
+
+	return known && known->time_ns > fd->time_ns ? 0 : map_put(&o->paths, hash, (void *)fd);
+}
+
 static int paths_read(struct objects *o)
 {
 	const struct facts *f = &o->of->facts;
@@ -43,8 +52,8 @@ static int paths_read(struct objects *o)
 
 		if (!fd->path || has_no_path(&fd->file))
 			continue;
-		err = map_put(&o->paths, file_hash(&fd->file, fd->pid), (void *)fd);
-		err = err ? err : map_put(&o->paths, file_hash(&fd->file, 0), (void *)fd);
+		err = path_put(o, fd, fd->pid);
+		err = err ? err : path_put(o, fd, 0);
 	}
 	return err;
 }

@@ -2,7 +2,7 @@
 /*
  * What calls and waits of a chunk worked on: files by their paths, sockets by their peers, and the
  * cgroup whose CPU quota was used up. It is told by the file alone, as facts of the hand-over's
- * running partial tell it, which is not sorted: the last fact of the same process, else of any.
+ * running partial tell it, which may be unsorted: the last fact of the same process, else of any.
  *
  * For one thread. Start with all zero.
  */

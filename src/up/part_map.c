@@ -354,7 +354,7 @@ int part_map(struct part_context *c, struct error *e)
 	chooser_rules_set(m.spans.chooser, c->options->slow, c->options->slow_count);
 	err = joiner_start(c, m.spans.chooser, socket, &m.joiner);
 	if (!err && !c->options->no_bytes)
-		err = follower_start(c, m.joiner, socket, &m.follower);
+		err = follower_start(c, m.joiner, m.spans.chooser, socket, &m.follower);
 	if (err)
 		return error_set(e, err, "cannot map");
 	progress_open(&m.progress, c->dir);

@@ -173,9 +173,9 @@ bool spans_is_kernel(const struct received_span *span)
 	return span->scope == &kernel_scope;
 }
 
-static enum chosen choose(struct spans *s, const struct handed_span *handed,
-			  const struct received_span *span, u32 pid)
+enum chosen span_choose(struct spans *s, u32 pid, bool has_children)
 {
+	const struct received_span *span = &s->batch.data[s->batch.count - 1];
 	const struct chooser_span asked = {.service = span->resource->service,
 					   .name = span->name,
 					   .kind = span->kind,
@@ -183,23 +183,23 @@ static enum chosen choose(struct spans *s, const struct handed_span *handed,
 					   .trace = span->trace,
 					   .begin_ns = span->begin_ns,
 					   .is_error = span->status == RECEIVED_ERROR,
-					   .has_children = handed->children_count > 0,
+					   .has_children = has_children,
 					   .duration_ns = received_duration_ns(span)};
 
 	return chooser_ask(s->chooser, &asked, s->chunk->end_ns);
 }
 
-/* Adds the kernel spans that the limits allow, the longest ones, and counts the others. */
-static int children_add(struct spans *s, const struct spans_waiting *w, enum chosen chosen)
+int chosen_children_add(struct spans *s, const struct spans_waiting *w,
+			const struct kspan *children)
 {
-	size_t count = chooser_grant(s->chooser, chosen, w->count, s->chunk->end_ns);
+	size_t count = chooser_grant(s->chooser, w->chosen, w->count, s->chunk->end_ns);
 	struct received_span *span = &s->batch.data[w->at];
 
 	w->attributes[span->attributes.count++] = (struct attribute){
-		.key = "fathom.kernel.why", .type = VALUE_STRING, .string = chosen_name(chosen)};
+		.key = "fathom.kernel.why", .type = VALUE_STRING, .string = chosen_name(w->chosen)};
 	s->kernel += count;
 	s->kernel_left_out += w->count - count + w->more_count;
-	return kernel_children_add(s, s->children.data + w->first, count, w->at);
+	return kernel_children_add(s, children, count, w->at);
 }
 
 int spans_finish(struct spans *s)
@@ -211,11 +211,12 @@ int spans_finish(struct spans *s)
 		is_whole |= s->waiting.data[i].chosen == CHOSEN_ERROR ||
 			    s->waiting.data[i].chosen == CHOSEN_SLOW;
 	for (size_t i = 0; i < s->waiting.count && !err; i++) {
-		const struct spans_waiting *w = &s->waiting.data[i];
-		enum chosen chosen = is_whole && w->chosen == CHOSEN_NOT ? CHOSEN_TRACE : w->chosen;
+		struct spans_waiting *w = &s->waiting.data[i];
 
-		if (chosen && (w->count || chosen != CHOSEN_TRACE))
-			err = children_add(s, w, chosen);
+		if (is_whole && w->count && w->chosen == CHOSEN_NOT)
+			w->chosen = CHOSEN_TRACE;
+		if (w->chosen)
+			err = chosen_children_add(s, w, s->children.data + w->first);
 	}
 	s->waiting.count = s->children.count = 0;
 	return err;
@@ -240,6 +241,13 @@ static int wakers_keep(struct spans *s, const struct handed_span *handed)
 	return err;
 }
 
+int children_know(struct spans *s, const struct handed_span *handed)
+{
+	int err = wakers_keep(s, handed);
+
+	return err ? err : told_objects_keep(s, handed);
+}
+
 int children_wait(struct spans *s, const struct handed_span *handed, u32 pid)
 {
 	const struct received_span *span = &s->batch.data[s->batch.count - 1];
@@ -248,7 +256,7 @@ int children_wait(struct spans *s, const struct handed_span *handed, u32 pid)
 					.first = s->children.count,
 					.count = handed->children_count,
 					.more_count = handed->more_count,
-					.chosen = choose(s, handed, span, pid)};
+					.chosen = span_choose(s, pid, handed->children_count > 0)};
 
 	if (vec_reserve(&s->children, s->children.count + w.count))
 		return -ENOMEM;
@@ -256,7 +264,7 @@ int children_wait(struct spans *s, const struct handed_span *handed, u32 pid)
 		memcpy(s->children.data + w.first, handed->children,
 		       w.count * sizeof(*handed->children));
 	s->children.count += w.count;
-	if (wakers_keep(s, handed) || told_objects_keep(s, handed))
+	if (children_know(s, handed))
 		return -ENOMEM;
 	return vec_push(&s->waiting, w);
 }
@@ -330,6 +338,7 @@ void spans_end(struct spans *s)
 	vec_free(&s->batch);
 	vec_free(&s->waiting);
 	vec_free(&s->children);
+	exchange_work_free(&s->work);
 	pool_free(&s->pool);
 	map_free(&s->resources);
 	map_free(&s->names);

@@ -32,6 +32,7 @@
 #include "serve/claim.h"
 #include "span/received.h"
 #include "up/chooser.h"
+#include "up/exchange_work.h"
 #include "up/joined.h"
 #include "up/objects.h"
 
@@ -56,8 +57,9 @@ struct spans {
 	const struct chunk_info *chunk;	   /* borrowed */
 	VEC(struct spans_waiting) waiting; /* of one trace */
 	VEC(struct kspan) children;
-	u64 kernel;	     /* spans of the batch that are kernel spans */
-	u64 kernel_left_out; /* kernel spans of chosen spans that are not in the batch */
+	struct exchange_work work; /* of the last span of a request */
+	u64 kernel;		   /* spans of the batch that are kernel spans */
+	u64 kernel_left_out;	   /* kernel spans of chosen spans that are not in the batch */
 };
 
 /* Forgets the spans, and begins with those of a chunk. */

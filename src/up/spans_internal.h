@@ -75,6 +75,22 @@ int trace_begin(struct spans *s, struct trace_id trace);
  */
 int children_wait(struct spans *s, const struct handed_span *handed, u32 pid);
 
+/*
+ * Whether the kernel spans of the last span of the batch, of that process, are stored. With a
+ * chooser.
+ */
+enum chosen span_choose(struct spans *s, u32 pid, bool has_children);
+
+/* Keeps what is told of kernel spans while their partials are there. 0 or -ENOMEM. */
+int children_know(struct spans *s, const struct handed_span *handed);
+
+/*
+ * Adds the kernel spans of a chosen span, the longest of which are first, as far as the limits
+ * allow, and counts the others. 0 or -ENOMEM.
+ */
+int chosen_children_add(struct spans *s, const struct spans_waiting *w,
+			const struct kspan *children);
+
 /* spans_objects.c */
 
 /* Keeps what the kernel spans of a span worked on: the partials that know it go. 0 or -ENOMEM. */

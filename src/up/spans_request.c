@@ -11,13 +11,20 @@
 #include "up/spans_internal.h"
 #include "up/stand_ins.h"
 
-#define ATTRIBUTES_MOST (26 + SPLIT_PARTS_COUNT)
+#define ATTRIBUTES_MOST (29 + SPLIT_PARTS_COUNT)
 #define PPM 1e6
 
 /* Where a span of the trace stands. */
 struct place {
 	struct trace_id trace;
 	u64 parent_id;
+};
+
+/* A span of the batch that has work of its own in the kernel. */
+struct worked {
+	size_t at;
+	struct request_span of;
+	enum chosen chosen;
 };
 
 struct adding {
@@ -27,6 +34,8 @@ struct adding {
 	struct stand_ins stand_ins;
 	struct map numbers; /* node + 1 -> number in `places` + 1 */
 	VEC(struct place) places;
+	VEC(struct worked) worked;
+	bool is_whole; /* one of them is slow or in error */
 };
 
 static const struct exchange *exchange_at(const struct adding *a, const struct request_span *of)
@@ -314,6 +323,81 @@ static void stand_ins_add(struct adding *a, struct list *list, const struct requ
 		id_add(a, list, "fathom.call_counted_as", pair->client.span_id);
 }
 
+/* ---- what threads did in the kernel ---- */
+
+/* Where a span of an application tells of the same, or is below it, that one has it. */
+static bool has_own_work(const struct adding *a, const struct request_span *of,
+			 struct trace_id trace)
+{
+	if (stand_in_of(a, of)->span_id)
+		return false;
+	return of->kind != REQUEST_SERVER || !child_of(a, of->of, trace);
+}
+
+static struct handed_span handed_of(const struct adding *a, const struct request_span *of)
+{
+	const struct request_process *p = &a->r->processes.list.data[end_of(a, of)->process];
+	const struct partial *partial = a->r->hosts[p->host].p;
+
+	return (struct handed_span){.partial = partial,
+				    .running = partial,
+				    .children = a->s->work.list.data,
+				    .children_count = a->s->work.list.count,
+				    .more_count = a->s->work.more_count,
+				    .more_ns = a->s->work.more_ns};
+}
+
+static int work_rows_add(struct adding *a, const struct request_span *of, struct list *list)
+{
+	int err = exchange_work_find(&a->s->work, a->r, of);
+	struct handed_span handed;
+
+	if (err || !a->s->work.list.count)
+		return err;
+	handed = handed_of(a, of);
+	return kernel_rows_add(a->s, &handed, list);
+}
+
+/* Of the last span of the batch. */
+static int work_choose(struct adding *a, const struct request_span *of)
+{
+	u32 pid = a->r->processes.list.data[end_of(a, of)->process].pid;
+	struct worked worked = {.at = a->s->batch.count - 1, .of = *of};
+
+	worked.chosen = span_choose(a->s, pid, a->s->work.list.count > 0);
+	a->is_whole |= worked.chosen == CHOSEN_ERROR || worked.chosen == CHOSEN_SLOW;
+	return a->s->work.list.count || worked.chosen ? vec_push(&a->worked, worked) : 0;
+}
+
+/* Adds the kernel spans of chosen spans behind those of the request. */
+static int worked_add(struct adding *a)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < a->worked.count && !err; i++) {
+		const struct worked *worked = &a->worked.data[i];
+		struct spans_waiting w = {.at = worked->at, .chosen = worked->chosen};
+		struct handed_span handed;
+
+		if (a->is_whole && w.chosen == CHOSEN_NOT)
+			w.chosen = CHOSEN_TRACE;
+		if (!w.chosen)
+			continue;
+		err = exchange_work_find(&a->s->work, a->r, &worked->of);
+		if (err)
+			return err;
+		handed = handed_of(a, &worked->of);
+		w.attributes = (struct attribute *)a->s->batch.data[w.at].attributes.data;
+		w.count = handed.children_count;
+		w.more_count = handed.more_count;
+		err = children_know(a->s, &handed);
+		err = err ? err : chosen_children_add(a->s, &w, handed.children);
+	}
+	return err;
+}
+
+/* ---- the span ---- */
+
 static int attributes_make(struct adding *a, const struct request_span *of,
 			   const struct request_bounds *bounds, struct received_span *to)
 {
@@ -321,6 +405,7 @@ static int attributes_make(struct adding *a, const struct request_span *of,
 	u32 threads = 1;
 	const struct split split = request_span_time(a->r, of->of, server, &threads);
 	struct list list;
+	int err = 0;
 
 	if (list_make(a->s, &list, ATTRIBUTES_MOST))
 		return -ENOMEM;
@@ -338,11 +423,11 @@ static int attributes_make(struct adding *a, const struct request_span *of,
 	if (bounds->end_soft)
 		list_text(&list, "fathom.end", "soft");
 	split_add_to(&list, &split);
+	if (has_own_work(a, of, to->trace))
+		err = work_rows_add(a, of, &list);
 	to->attributes = list_view(&list);
-	return 0;
+	return err;
 }
-
-/* ---- the span ---- */
 
 static int span_add(struct adding *a, const struct request_span *of)
 {
@@ -370,7 +455,10 @@ static int span_add(struct adding *a, const struct request_span *of)
 	if (!to.name || !to.resource)
 		return -ENOMEM;
 	err = attributes_make(a, of, &bounds, &to);
-	return err ? err : vec_push(&a->s->batch, to);
+	err = err ? err : vec_push(&a->s->batch, to);
+	if (err || !a->s->chooser || !has_own_work(a, of, to.trace))
+		return err;
+	return work_choose(a, of);
 }
 
 static int trace_add(struct adding *a, const struct request_trace *t,
@@ -389,7 +477,7 @@ static int trace_add(struct adding *a, const struct request_trace *t,
 		if (!err && !map_get(stored->spans, request_span_id(a->r, of)))
 			err = span_add(a, of);
 	}
-	return err;
+	return err ? err : worked_add(a);
 }
 
 int spans_add_request(struct spans *s, const struct requests *r, const struct request_trace *t,
@@ -398,6 +486,7 @@ int spans_add_request(struct spans *s, const struct requests *r, const struct re
 	struct adding a = {.s = s, .r = r, .stand_ins = {.r = r, .sent = stored->sent}};
 	int err = stand_ins_find(&a.stand_ins, t);
 
+	err = err ? err : exchange_work_begin(&s->work, r, t);
 	if (!err) {
 		a.trace = trace_choose(&a, t);
 		err = trace_add(&a, t, stored);
@@ -405,5 +494,6 @@ int spans_add_request(struct spans *s, const struct requests *r, const struct re
 	stand_ins_free(&a.stand_ins);
 	map_free(&a.numbers);
 	vec_free(&a.places);
+	vec_free(&a.worked);
 	return err;
 }

@@ -6,7 +6,9 @@
  *   network.transport, network.local.address|port, network.peer.address|port, bytes.from, bytes.to,
  *   answer.from, answer.to, edge.evidence, edge.probability, edge.candidates, request.unread_ns,
  *   answer.unread_ns, fathom.version,
- *   fathom.time.PART_ns, fathom.threads, fathom.begin, fathom.end, thread.id
+ *   fathom.time.PART_ns, fathom.threads, fathom.begin, fathom.end, thread.id,
+ *   fathom.kernel, .more_count, .more_ns, .why as of other spans (up/spans.h), where no span of an
+ *   application tells of the same or is below it
  *
  * and
  *
@@ -39,7 +41,9 @@ struct request_stored {
 
 /*
  * Adds the spans of a trace, without those that were added before. One call that got no answer
- * is an error. What exporters send to this program is in no request. 0 or -ENOMEM.
+ * is an error. Kernel spans of chosen ones stand behind all of them: of a server those of the
+ * threads that worked for it, of a client those of one that waited for the answer. What exporters
+ * send to this program is in no request. 0 or -ENOMEM.
  */
 int spans_add_request(struct spans *s, const struct requests *r, const struct request_trace *t,
 		      const struct request_stored *stored);

@@ -275,7 +275,8 @@ void up_parts_write(const struct board *board, struct json *j)
 	json_u64(j, "forgotten", atomic_load(&map->forgotten));
 	json_u64(j, "behind_ns", map_behind_ns(board));
 	json_u64(j, "kernel_spans",
-		 atomic_load(&map->kernel_spans) + atomic_load(&board->join.kernel_spans));
+		 atomic_load(&map->kernel_spans) + atomic_load(&board->join.kernel_spans) +
+			 atomic_load(&board->requests.kernel_spans));
 	json_u64(j, "kernel_left_out", atomic_load(&map->kernel_left_out));
 	json_u64(j, "pins", atomic_load(&map->pins));
 	json_u64(j, "pins_failed", atomic_load(&map->pins_failed));

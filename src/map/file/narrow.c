@@ -17,7 +17,6 @@
 	K(samples)                                                                                 \
 	K(wait_stacks)                                                                             \
 	K(costs)                                                                                   \
-	K(facts.fds)                                                                               \
 	K(facts.stacks)                                                                            \
 	K(facts.mappings)                                                                          \
 	K(facts.devices)                                                                           \
@@ -48,6 +47,32 @@ static int kspans_narrow(const struct kspans *all, const struct map *pids, struc
 	return err;
 }
 
+/* Copies the last path by which a process opened each of its files. 0, or -ENOMEM likewise. */
+static int fds_narrow(const struct facts *all, const struct map *pids, struct facts *out)
+{
+	struct map places = {0}; /* hash of a file and a process -> place in the list + 1 */
+	int err = 0;
+
+	for (size_t i = 0; i < all->fds.count && !err; i++) {
+		const struct fact_fd *fd = &all->fds.data[i];
+		u64 file = hash_pair(fd->file.key, (u64)fd->file.dev << 32 | fd->file.kind);
+		u64 key = hash_pair(file, fd->pid);
+		uintptr_t place;
+
+		if (!fd->path || !map_get(pids, fd->pid))
+			continue;
+		place = (uintptr_t)map_get(&places, key);
+		if (!place) {
+			err = vec_push(&out->fds, *fd);
+			err = err ? err : map_put(&places, key, (void *)(uintptr_t)out->fds.count);
+		} else if (out->fds.data[place - 1].time_ns <= fd->time_ns) {
+			out->fds.data[place - 1] = *fd;
+		}
+	}
+	map_free(&places);
+	return err;
+}
+
 int partial_write_narrow(struct partial *p, const struct map *pids, struct bytes *out)
 {
 	struct partial all = *p;
@@ -55,12 +80,16 @@ int partial_write_narrow(struct partial *p, const struct map *pids, struct bytes
 	int err = kspans_narrow(&p->kspans, pids, &few);
 
 	p->kspans = few;
+	memset(&p->facts.fds, 0, sizeof(p->facts.fds));
+	err = err ? err : fds_narrow(&all.facts, pids, &p->facts);
 #define K(what) memset(&p->what, 0, sizeof(p->what));
 	EACH_ASIDE(K)
 #undef K
 	err = err ? err : partial_write(p, out);
 	kspans_free(&p->kspans);
+	vec_free(&p->facts.fds);
 	p->kspans = all.kspans;
+	p->facts.fds = all.facts.fds;
 #define K(what) p->what = all.what;
 	EACH_ASIDE(K)
 #undef K

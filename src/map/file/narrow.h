@@ -12,8 +12,9 @@
  * Appends to `out` what partial_read() makes a partial of that has
  * - of `p` all threads, application spans, losses and byte ranges, and the names of processes,
  *   sockets, services and cgroups;
- * - calls, faults and waits of the processes whose pids are in `pids`, without their contexts;
- * - no sums but those of futexes, no events, samples, costs, files, paths or mappings.
+ * - calls, faults and waits of the processes whose pids are in `pids`, without their contexts, and
+ *   the path by which each of these opened a file last;
+ * - no sums but those of futexes, no events, samples, costs, other files, paths or mappings.
  *
  * `p` is as for partial_write(), and may be used as before. 0, -ENOMEM or -EINVAL.
  */

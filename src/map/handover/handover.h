@@ -47,7 +47,7 @@ struct handed_span {
 	const struct app_span *span;
 	/* Finished: answers queries of map/fact/query.h about names, services and processes. */
 	const struct partial *partial;
-	/* The one that goes on: facts of files, sockets and cgroups too, but unsorted. */
+	/* With facts of files, sockets and cgroups, too, which may be unsorted. */
 	const struct partial *running;
 	struct span_time time;
 	/* Number of the chunk, from 1 on: a later one of the same context replaces this one. */

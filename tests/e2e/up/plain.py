@@ -3,13 +3,16 @@
 """
 A service that nobody instrumented: a thread for each connection; it answers eight bytes by eight.
 
-plain.py PORT [BACK]: with BACK it asks the service at that port once for each request, over a new connection.
+plain.py PORT [BACK [FILE]]: with BACK, which is not 0, it asks the service at that port once for each request, over a
+new connection; with FILE it needs the lock of that file for each.
 """
+import fcntl
 import socket
 import sys
 import threading
 
 PORT, BACK = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
+FILE = sys.argv[3] if len(sys.argv) > 3 else None
 
 
 def serve(connection):
@@ -19,6 +22,9 @@ def serve(connection):
                 with socket.create_connection(("127.0.0.1", BACK)) as back:
                     back.sendall(request)
                     back.recv(8)
+            if FILE:
+                with open(FILE, "w", encoding="ascii") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX)
             connection.sendall(request)
 
 

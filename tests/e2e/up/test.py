@@ -4,6 +4,7 @@
 
 test.py FATHOM PROGRAM PUBLISHER SAMPLE: see running.py. The tests share one run of `fathom up`.
 """
+import fcntl
 import json
 import os
 import pwd
@@ -11,7 +12,9 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import time
+import urllib.parse
 
 from loopback import free_ports
 from harness import Tests, check, equal, until
@@ -388,6 +391,37 @@ def services_with_spans_of_their_own_are_asked():
     received.append(3 * PLAIN_REQUESTS)
 
 
+LOCKED_REQUESTS, LOCKED_S = 3, 0.5
+locked_port = []
+
+
+@tests.add
+def a_plain_service_waits_for_a_lock_that_this_test_holds():
+    """After as many requests as it takes to know what is usual; it is looked at later, too."""
+    locked_port[:] = free_ports(1)
+    path = os.path.join(folder, "lock")
+    started.append(subprocess.Popen([sys.executable, os.path.join(HERE, "plain.py"), str(locked_port[0]), "0", path]))
+    found = []
+
+    def connects():
+        try:
+            found[:] = [socket.create_connection(("127.0.0.1", locked_port[0]), 5)]
+        except OSError:
+            return False
+        return True
+
+    until(connects, "the service listens")
+    with found[0] as connection, open(path, "w", encoding="ascii") as file:
+        for number in range(150 + LOCKED_REQUESTS):
+            if number >= 150:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            connection.sendall(b"%08d" % number)
+            if number >= 150:
+                time.sleep(LOCKED_S)
+                fcntl.flock(file, fcntl.LOCK_UN)
+            equal(connection.recv(8), b"%08d" % number, "answer")
+
+
 def requests_at(port):
     """Traces that have the server's span of a request at this port."""
     found = up.get(f"/api/v1/search?attribute=network.local.port={port}&limit=500")[1]["traces"]
@@ -421,6 +455,40 @@ def requests_of_plain_services_are_traces():
     check(told["followed"] and told["stored"] >= PLAIN_REQUESTS and not told["chunks_left_out"],
           f"{told}")
     until(lambda: up.status()["requests"]["learned"] > 0, "what they do is learned", 30)
+
+
+@tests.add
+def the_cause_of_a_slow_request_of_a_plain_service_is_told():
+    """The wait, the file, and who held the lock: by the trace, by `where` and by `compare`."""
+    port, path, found = locked_port[0], os.path.join(folder, "lock"), []
+    operation = {"service": "python3 plain.py", "operation": f"python3 plain.py:{port}", "kind": "server", "from": "15m"}
+    slow = {**operation, "min_duration": f"{LOCKED_S * 900:.0f}ms"}
+
+    def query(view, **values):
+        return up.get(f"/api/v1/{view}?{urllib.parse.urlencode(values)}")[1]
+
+    def look():
+        found[:] = query("search", **slow, sort="duration", limit=LOCKED_REQUESTS)["traces"]
+        return len(found) == LOCKED_REQUESTS
+
+    until(look, "the requests are stored", 60)
+    spans = up.spans(found[-1]["trace_id"])
+    server = next(span for span in spans if span["kind"] == "server")
+    equal(attribute(server, "fathom.kernel.why"), "slow", "why its kernel spans are stored")
+    equal(sum(row["count"] for row in attribute(server, "fathom.kernel") if row["name"] == "lock"), 1, "rows")
+    waits = [span for span in spans if span.get("parent_id") == server["span_id"] and span["name"] == "lock"]
+    equal([(attribute(wait, "syscall"), attribute(wait, "fd.name"), attribute(wait, "waker.tid")) for wait in waits],
+          [("flock", path, threading.get_native_id())], f"the wait in {spans}")
+    place = f"flock on {path}, woken by python3"
+    tree = json.dumps(query("where", **slow))
+    check(place in tree, f"{place} in {tree}")
+    told = query("compare", **slow, base_from="15m", base_max_duration=f"{LOCKED_S * 900:.0f}ms")["differences"]
+    first = [(row["kind"], row["key"], row["value"]) for row in told if row["kind"] in ("part", "place")][:2]
+    equal(sorted(first), [("part", "", "lock"), ("place", "lock", place)], "the first differences")
+    usual = query("search", **operation, max_duration=f"{LOCKED_S * 900:.0f}ms", limit=500)["traces"]
+    whys = [attribute(span, "fathom.kernel.why") for trace in usual for span in up.spans(trace["trace_id"], "?kernel=0")
+            if span["kind"] == "server"]
+    check(0 < len([why for why in whys if why]) < 20, f"some of the usual ones for comparison: {whys}")
 
 
 def operations_of(service):

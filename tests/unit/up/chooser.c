@@ -77,6 +77,8 @@ TEST(nothing_is_slow_before_a_hundred_spans)
 	many_ask(c, "buy", 99, BEGIN_NS);
 	CHECK_EQ(ask(c, "buy", SECOND_NS, BEGIN_NS + SECOND_NS), CHOSEN_NOT);
 	CHECK_EQ(ask(c, "buy", 2 * SECOND_NS, BEGIN_NS + 2 * SECOND_NS), CHOSEN_SLOW);
+	many_ask(c, "sell", 100, BEGIN_NS + 2 * SECOND_NS); /* all at one instant */
+	CHECK_EQ(ask(c, "sell", SECOND_NS, BEGIN_NS + 2 * SECOND_NS), CHOSEN_SLOW);
 	chooser_free(c);
 }
 

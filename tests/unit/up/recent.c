@@ -182,6 +182,43 @@ TEST(kernel_spans_are_those_of_processes_that_moved_bytes_lately)
 	talkers_free(&talkers);
 }
 
+/* One of a process that opened a file. */
+static struct fact_fd opened(u32 pid, u64 time_ns, const char *path)
+{
+	return (struct fact_fd){.pid = pid,
+				.tid = pid,
+				.time_ns = time_ns,
+				.file = {.key = 9, .dev = 8, .kind = FILE_KIND_regular},
+				.path = path};
+}
+
+TEST(the_last_path_of_a_file_is_kept_of_processes_that_moved_bytes)
+{
+	const struct chunk_info info = {.seq = 2};
+	const struct partial_options options = {.spans = true};
+	struct partial *p = partial_new(&options), *kept;
+	struct talkers talkers = {0};
+	struct recent_chunk *chunk;
+
+	CHECK(p != NULL);
+	partial_cover(p, 1, CHUNK_NS);
+	CHECK_EQ(map_put(&talkers.last, FRONT, (void *)(uintptr_t)2), 0);
+	CHECK_EQ(vec_push(&p->facts.fds, opened(FRONT, 3000, "/new")), 0);
+	CHECK_EQ(vec_push(&p->facts.fds, opened(FRONT, 2000, "/old")), 0);
+	CHECK_EQ(vec_push(&p->facts.fds, opened(FRONT + 1, 4000, "/other")), 0);
+	CHECK_EQ(vec_push(&p->facts.fds, opened(FRONT, 5000, NULL)), 0);
+	chunk = recent_chunk_new(&info, p, &talkers);
+	CHECK(chunk != NULL);
+	CHECK_EQ(p->facts.fds.count, 4); /* it is as it was */
+	CHECK_EQ(partial_read(&kept, chunk->bytes.data, chunk->bytes.count, &options), 0);
+	CHECK_EQ(kept->facts.fds.count, 1);
+	CHECK_STR(kept->facts.fds.data[0].path, "/new");
+	recent_chunk_free(chunk);
+	talkers_free(&talkers);
+	partial_free(kept);
+	partial_free(p);
+}
+
 TEST(it_is_bounded)
 {
 	struct recent w = {0};

@@ -4,8 +4,10 @@
 
 #include "tests/unit/request/chain.h"
 
-static const struct chunk_info chunk = {
-	.seq = 7, .host = "web-1", .clock = {.monotonic_ns = 1000, .unix_ns = 5000000}};
+static const struct chunk_info chunk = {.seq = 7,
+					.host = "web-1",
+					.end_ns = 20000,
+					.clock = {.monotonic_ns = 1000, .unix_ns = 5000000}};
 
 struct made {
 	struct chain c;
@@ -17,17 +19,27 @@ struct made {
 	struct request_stored others;
 };
 
-static void made_of(struct made *m)
+static void made_begin(struct made *m)
 {
 	*m = (struct made){.others = {.spans = &m->stored}};
 	chain_begin(&m->c);
-	chain_ask(&m->c, 2);
+}
+
+static void made_end(struct made *m)
+{
 	m->p = talk_map(&m->c.t, 0, m->c.t.records.count);
 	CHECK_EQ(partial_finish(m->p), 0);
 	m->host = (struct request_host){.p = m->p, .name = "web-1", .boot = 7};
 	CHECK_EQ(requests_make(&m->r, &m->host, 1, REQUEST_PROBABILITY_PPM), 0);
 	CHECK_EQ(m->r.traces.count, 1);
 	spans_begin(&m->s, &chunk);
+}
+
+static void made_of(struct made *m)
+{
+	made_begin(m);
+	chain_ask(&m->c, 2);
+	made_end(m);
 }
 
 static void made_free(struct made *m)
@@ -119,6 +131,134 @@ TEST(attributes_are_those_of_requests)
 	CHECK_EQ(number(&spans[0], "answer.unread_ns"), 1000);
 	CHECK_EQ(number(&spans[0], "request.unread_ns"), -1);
 	made_free(&m);
+}
+
+#define FSYNC 74
+#define RECVFROM 45
+#define FILE_KEY 9
+
+/* A call of FRONT that ends now. */
+static void calls(struct made *m, u16 nr, u64 duration_ns)
+{
+	const struct file_ref file = {.key = FILE_KEY, .dev = 8, .kind = FILE_KIND_regular};
+
+	talk_add(&m->c.t, &(union talk_record){.syscall = {.head = {.kind = RECORD_syscall,
+								    .time_ns = m->c.t.now_ns,
+								    .tid = FRONT,
+								    .pid = FRONT},
+							   .nr = nr,
+							   .duration_ns = duration_ns,
+							   .file = file}});
+}
+
+/* FRONT syncs a file twice, asks BACK, whose answer it waits for, and answers. */
+static void worked_make(struct made *m)
+{
+	struct chain *c = &m->c;
+
+	made_begin(m);
+	moves(c, &c->client, false);
+	moves(c, &c->front, true);
+	for (int i = 0; i < 2; i++) {
+		c->t.now_ns += 600;
+		calls(m, FSYNC, 100 + (u64)i);
+	}
+	moves(c, &c->front_out, false);
+	moves(c, &c->back, true);
+	moves(c, &c->back, false);
+	c->t.now_ns += 1000;
+	calls(m, RECVFROM, 700);
+	moves(c, &c->front_out, true);
+	moves(c, &c->front, false);
+	moves(c, &c->client, true);
+	made_end(m);
+	CHECK_EQ(vec_push(&m->p->facts.fds,
+			  (struct fact_fd){
+				  .pid = FRONT,
+				  .file = {.key = FILE_KEY, .dev = 8, .kind = FILE_KIND_regular},
+				  .path = "/srv/wal"}),
+		 0);
+	m->s.chooser = chooser_new();
+}
+
+/* The first row of what a span did in the kernel. */
+static const struct attribute *row_of(const struct received_span *span)
+{
+	const struct attribute *rows = found(&span->attributes, "fathom.kernel");
+
+	return rows && rows->count ? rows->items[0].items : NULL;
+}
+
+TEST(what_threads_did_in_the_kernel_is_told_of_who_had_it)
+{
+	const struct received_span *spans;
+	struct chooser *chooser;
+	struct made m;
+
+	worked_make(&m);
+	chooser = m.s.chooser;
+	CHECK_EQ(spans_add_request(&m.s, &m.r, &m.r.traces.data[0], &m.others), 0);
+	spans = m.s.batch.data;
+	CHECK_EQ(m.s.batch.count, 7); /* the first ones of two operations are samples */
+	CHECK_EQ(m.s.kernel, 3);
+	CHECK_STR(row_of(&spans[1])[1].string, "fsync");
+	CHECK_EQ(row_of(&spans[1])[2].integer, 2);
+	CHECK_STR(row_of(&spans[2])[1].string, "recvfrom");
+	CHECK(!row_of(&spans[0]) && !row_of(&spans[3]));
+	CHECK_STR(text(&spans[1], "fathom.kernel.why"), "sample");
+	CHECK_STR(text(&spans[2], "fathom.kernel.why"), "sample");
+	CHECK_STR(text(&spans[0], "fathom.kernel.why"), "");
+	CHECK_STR(spans[4].name, "fsync");
+	CHECK_EQ(received_duration_ns(&spans[4]), 101); /* the longest first */
+	CHECK(spans[4].parent_id == spans[1].span_id && spans[5].parent_id == spans[1].span_id);
+	CHECK_STR(text(&spans[4], "fd.name"), "/srv/wal");
+	CHECK_EQ(number(&spans[4], "thread.id"), FRONT);
+	CHECK(spans[6].parent_id == spans[2].span_id);
+	CHECK(spans_is_kernel(&spans[6]));
+	/* another one within ten seconds has the rows alone */
+	spans_begin(&m.s, &chunk);
+	CHECK_EQ(spans_add_request(&m.s, &m.r, &m.r.traces.data[0], &m.others), 0);
+	CHECK_EQ(m.s.batch.count, 4);
+	CHECK_STR(row_of(&m.s.batch.data[1])[1].string, "fsync");
+	made_free(&m);
+	chooser_free(chooser);
+}
+
+TEST(kernel_spans_of_a_request_with_a_slow_span_are_stored)
+{
+	const struct chooser_rule rule = {.name = "back:6379", .slow_ns = 1};
+	struct chooser *chooser;
+	struct made m;
+
+	worked_make(&m);
+	chooser = m.s.chooser;
+	chooser_rules_set(chooser, &rule, 1);
+	for (int i = 0; i < 2; i++) {
+		spans_begin(&m.s, &chunk);
+		CHECK_EQ(spans_add_request(&m.s, &m.r, &m.r.traces.data[0], &m.others), 0);
+		CHECK_EQ(m.s.batch.count, 7);
+	}
+	CHECK_STR(text(&m.s.batch.data[1], "fathom.kernel.why"), "trace");
+	CHECK_STR(text(&m.s.batch.data[2], "fathom.kernel.why"), "slow");
+	CHECK_STR(text(&m.s.batch.data[3], "fathom.kernel.why"), "slow");
+	made_free(&m);
+	chooser_free(chooser);
+}
+
+TEST(limits_hold_for_kernel_spans_of_requests)
+{
+	struct chooser *chooser;
+	struct made m;
+
+	worked_make(&m);
+	chooser = m.s.chooser;
+	chooser_grant(chooser, CHOSEN_SLOW, CHOOSER_BURST / 2 - 1, chunk.end_ns);
+	CHECK_EQ(spans_add_request(&m.s, &m.r, &m.r.traces.data[0], &m.others), 0);
+	CHECK_EQ(m.s.batch.count, 5);
+	CHECK_EQ(m.s.kernel, 1);
+	CHECK_EQ(m.s.kernel_left_out, 2);
+	made_free(&m);
+	chooser_free(chooser);
 }
 
 TEST(a_span_that_is_stored_is_left_out)
