@@ -422,7 +422,7 @@ static int children_take(struct pass *p)
 /* ---- all of it ---- */
 
 int join_pass(struct join_claim *const *claims, size_t count, const struct join_range *range,
-	      u64 *mapped)
+	      struct join_mapped *mapped)
 {
 	struct pass p = {.claims = claims, .count = count, .range = range};
 	int err;
@@ -443,8 +443,11 @@ int join_pass(struct join_claim *const *claims, size_t count, const struct join_
 		err = group_judge(&p, &p.groups.data[i]);
 	err = err ? err : owners_judge(&p);
 	err = err ? err : children_take(&p);
-	*mapped += p.mapped;
-	partial_free(p.partial);
+	mapped->chunks += p.mapped;
+	if (err)
+		partial_free(p.partial);
+	else
+		mapped->partial = p.partial;
 	meters_free(&p.meters);
 	for (size_t i = 0; i < p.groups.count; i++) {
 		vec_free(&p.groups.data[i].claims);

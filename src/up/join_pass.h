@@ -5,6 +5,7 @@
 
 #include "chunk/chunk.h"
 #include "map/meters.h"
+#include "map/partial.h"
 #include "serve/claim.h"
 #include "up/joined.h"
 #include "up/nest.h"
@@ -38,11 +39,16 @@ struct join_range {
 	bool by_context;
 };
 
+/* What was mapped. Starts with all zero. */
+struct join_mapped {
+	u64 chunks;		 /* how many; they add up */
+	struct partial *partial; /* finished; it is the caller's. NULL: there is none */
+};
+
 /*
  * Finds the threads of the claims, and their times. 0, or a negative errno: nothing is said then.
- * *mapped counts the chunks that were mapped.
  */
 int join_pass(struct join_claim *const *claims, size_t count, const struct join_range *range,
-	      u64 *mapped);
+	      struct join_mapped *mapped);
 
 #endif

@@ -48,6 +48,7 @@ struct joiner {
 	bool longs;   /* it is the turn of claims that began long ago */
 	struct join_source source;
 	struct join_chunks chunks; /* of the pass */
+	struct partial *partial;   /* of these; NULL: none is mapped */
 };
 
 /* ---- claims come ---- */
@@ -273,6 +274,7 @@ static int claim_add(struct joiner *j, const struct join_claim *c)
 					   .children_count = c->children.count,
 					   .more_count = c->more_count,
 					   .more_ns = c->more_ns,
+					   .partial = j->partial,
 					   .version = j->spans.chunk->seq + 1};
 
 	return spans_add_joined(&j->spans, &joined);
@@ -299,6 +301,8 @@ static int outcome_post(struct joiner *j, const struct chunk_info *chunk)
 			err = claim_add(j, j->taken.data[i]);
 	}
 	err = err ? err : spans_finish(&j->spans);
+	partial_free(j->partial);
+	j->partial = NULL; /* a post may take long */
 	atomic_fetch_add(&j->post.board->map.kernel_left_out, j->spans.kernel_left_out);
 	return err ? err : post_spans(&j->post, &j->spans.batch);
 }
@@ -339,7 +343,8 @@ static void taken_keep(struct joiner *j)
 
 static int claims_judge(struct joiner *j, const struct join_times *t)
 {
-	u64 from_ns = UINT64_MAX, to_ns = 0, mapped = 0;
+	u64 from_ns = UINT64_MAX, to_ns = 0;
+	struct join_mapped mapped = {0};
 	struct join_range range;
 	int err = 0;
 
@@ -367,7 +372,8 @@ static int claims_judge(struct joiner *j, const struct join_times *t)
 				    .chunks = j->chunks.list.data,
 				    .chunks_count = j->chunks.list.count};
 	err = join_pass(j->judged.data, j->judged.count, &range, &mapped);
-	atomic_fetch_add(&j->board->chunks, mapped);
+	atomic_fetch_add(&j->board->chunks, mapped.chunks);
+	j->partial = mapped.partial;
 	return err;
 }
 
@@ -392,6 +398,8 @@ static void pass(struct joiner *j)
 	}
 	if (!err && j->taken.count && join_source_last(&j->source, &last))
 		outcome_post(j, &last);
+	partial_free(j->partial);
+	j->partial = NULL;
 	outcome_count(j);
 	taken_keep(j);
 	cost_ns = cpu_ns() - begun_ns;

@@ -82,26 +82,38 @@ static void times_set(struct rereading *r, const struct chunk_clock *clock)
 	}
 }
 
+/* What was mapped, and the last chunk of it. */
+struct reread_part {
+	const struct partial *partial;
+	const struct chunk_info *chunk;
+};
+
 /* Adds what was found below each span. The pool is lent to the builder of spans. */
-static int children_add(struct rereading *r, const struct chunk_info *chunk,
+static int children_add(struct rereading *r, const struct reread_part *part,
 			struct received_batch *batch, struct pool *pool)
 {
-	struct spans s = {.pool = *pool, .chunk = chunk};
+	struct spans s = {.pool = *pool, .chunk = part->chunk};
 	int err = 0;
 
 	for (size_t i = 0; i < r->claims.count && !err; i++) {
 		struct join_claim *c = r->claims.data[i];
+		const struct handed_span handed = {.partial = part->partial,
+						   .running = part->partial,
+						   .children = c->children.data,
+						   .children_count = c->children.count};
 		size_t at = s.batch.count;
 
 		if (!c->children.count)
 			continue;
 		err = vec_push(&s.batch, batch->data[r->numbers.data[i]]);
+		err = err ? err : children_know(&s, &handed);
 		err = err ? err : kernel_children_add(&s, c->children.data, c->children.count, at);
 		for (size_t k = at + 1; k < s.batch.count && !err; k++)
 			err = vec_push(batch, s.batch.data[k]);
 	}
 	*pool = s.pool;
-	vec_free(&s.batch);
+	s.pool = (struct pool){0};
+	spans_end(&s);
 	return err;
 }
 
@@ -112,7 +124,7 @@ static int chunks_read(struct rereading *r, struct received_batch *batch, struct
 	const struct recording_info *info;
 	struct recording *recording;
 	struct join_range range = {.chunks = list, .by_context = true};
-	u64 mapped = 0;
+	struct join_mapped mapped = {0};
 	int err = recording_open(&recording, (const char *const *)r->paths.data, r->paths.count,
 				 NULL, e);
 
@@ -124,7 +136,10 @@ static int chunks_read(struct rereading *r, struct received_batch *batch, struct
 	times_set(r, &list[0]->clock);
 	err = join_pass(r->claims.data, r->claims.count, &range, &mapped);
 	if (!err)
-		err = children_add(r, list[range.chunks_count - 1], batch, pool);
+		err = children_add(
+			r, &(struct reread_part){mapped.partial, list[range.chunks_count - 1]},
+			batch, pool);
+	partial_free(mapped.partial);
 	recording_close(recording);
 	return err ? error_set(e, err, "cannot read chunks") : 0;
 }

@@ -79,7 +79,8 @@ struct joined_span {
 	struct split split; /* all zero: not known */
 	const struct kspan *children;
 	size_t children_count;
-	u64 more_count, more_ns; /* kernel spans that are not in the list */
+	u64 more_count, more_ns;       /* kernel spans that are not in the list */
+	const struct partial *partial; /* finished: tells what they worked on; NULL: nothing does */
 	u64 version;
 };
 

@@ -46,7 +46,9 @@ static const struct received_resource *resource_make(struct spans *s, const char
 int spans_add_joined(struct spans *s, const struct joined_span *joined)
 {
 	const struct claim *claim = joined->claim;
-	const struct handed_span handed = {.children = joined->children,
+	const struct handed_span handed = {.partial = joined->partial,
+					   .running = joined->partial,
+					   .children = joined->children,
 					   .children_count = joined->children_count,
 					   .more_count = joined->more_count,
 					   .more_ns = joined->more_ns};

@@ -227,6 +227,18 @@ def a_span_of_a_plain_tracer_gets_its_split():
 
 
 @tests.add
+def the_wait_of_a_span_of_a_plain_tracer_names_its_file():
+    traced = Traced(up, "locked")
+    span, = traced.joined()
+    for query in ("", "?kernel=all"):
+        waits = [wait for wait in up.spans(span["trace_id"], query) if wait["name"] == "lock"]
+        equal([(attribute(wait, "syscall"), attribute(wait, "fd.name")) for wait in waits], [("flock", span["name"])],
+              f"the wait, {query}")
+        check(re.fullmatch(r"(flock|sh|sleep)/\d+", attribute(waits[0], "waker") or ""), f"who had the lock: {waits}")
+    traced.end()
+
+
+@tests.add
 def what_cannot_be_joined_says_why():
     for case, why in (("overlapping", "ambiguous"), ("unnamed_threads", "ambiguous"),
                       ("elsewhere", "other host")):

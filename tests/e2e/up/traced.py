@@ -5,10 +5,13 @@
 traced.py PORT SERVICE CASE: prints a line for each span, with its trace id, span id, begin and end,
 and an empty one. Ends with its input.
 """
+import fcntl
 import http.client
 import json
 import secrets
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -59,6 +62,16 @@ def nested():
         time.sleep(0.1)
         with Span("inner", outer):
             compute(0.06)
+
+
+def locked():
+    """Waits for the lock of a file that another process has."""
+    with tempfile.NamedTemporaryFile(prefix="fathom-traced-") as file:
+        with subprocess.Popen(["flock", file.name, "sh", "-c", "echo; sleep 0.3"], stdout=subprocess.PIPE) as holder:
+            holder.stdout.readline()
+            with Span(file.name, failed=True):
+                fcntl.flock(file, fcntl.LOCK_EX)
+                compute(0.02)
 
 
 def overlapping():
