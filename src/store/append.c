@@ -4,31 +4,59 @@
 #include <errno.h>
 #include <string.h>
 
-#include "store/columns.h"
 #include "store/span_text.h"
 
 #define C(name, sql, type) [COLUMN_##name] = type,
-static const int types[COLUMNS_OF_SPANS] = {
-	[COLUMN_FIRST_PART... COLUMN_FIRST_TYPED - 1] = DUCKDB_UBIGINT,
-	[COLUMN_FIRST_TYPED... COLUMN_FIRST_TYPED + TYPED_TEXTS - 1] = DUCKDB_VARCHAR,
-	[COLUMN_FIRST_TYPED + TYPED_TEXTS... COLUMNS_OF_SPANS - 1] = DUCKDB_UBIGINT,
-	SPAN_COLUMNS(C, C)};
+static const int types[COLUMN_FIRST_PART] = {SPAN_COLUMNS(C, C)};
 #undef C
-static const struct table spans = {"spans", types, COLUMNS_OF_SPANS};
 static const struct table kernel = {"kernel", types, COLUMN_FIRST_PART};
 
-int appending_begin(struct appending *a, struct typed *typed, struct database *db,
+/* Fills the table of spans, which has the columns of the layout. */
+static int spans_begin(struct appending *a, struct database *db, struct error *e)
+{
+	const struct layout *l = &a->layout;
+
+	memcpy(a->types, types, sizeof(types));
+	for (unsigned int i = COLUMN_FIRST_PART; i < l->columns; i++)
+		a->types[i] = DUCKDB_UBIGINT;
+	for (unsigned int i = 0; i < TYPED_TEXTS; i++) {
+		if (l->typed[i])
+			a->types[l->typed[i]] = DUCKDB_VARCHAR;
+	}
+	a->spans = (struct table){"spans", a->types, l->columns};
+	return filler_begin(&a->filler, db, a->connection, &a->spans, e);
+}
+
+int appending_begin(struct appending *a, struct store_file *f, struct database *db,
 		    duckdb_connection connection, struct error *e)
 {
-	int err = filler_begin(&a->filler, db, connection, &spans, e);
+	int err;
 
-	a->typed = typed;
+	a->connection = connection;
+	a->typed = &f->typed;
+	a->layout = f->layout;
+	err = spans_begin(a, db, e);
 	return err ? err : filler_begin(&a->kernel, db, connection, &kernel, e);
+}
+
+/* The first span with a split came. */
+static int parts_add(struct appending *a, struct error *e)
+{
+	struct database *db = a->filler.db;
+	size_t bytes = a->filler.bytes;
+	int err = filler_flush(&a->filler, e);
+
+	filler_end(&a->filler);
+	err = err ? err : layout_add_parts(&a->layout, db, a->connection, e);
+	err = err ? err : spans_begin(a, db, e);
+	a->filler.bytes = bytes;
+	return err;
 }
 
 /* Sets the columns of attributes that have one, and leaves the others in `rest`. */
 static int typed_set(struct appending *a, const struct received_list *list)
 {
+	const uint8_t *columns = a->layout.typed;
 	struct filler *r = &a->filler;
 	uint32_t is_set = 0;
 	int err = 0;
@@ -37,7 +65,6 @@ static int typed_set(struct appending *a, const struct received_list *list)
 	for (size_t i = 0; i < list->count && !err; i++) {
 		const struct attribute *one = &list->data[i];
 		int place = typed_place(a->typed, &a->learning, one, i);
-		unsigned int column = COLUMN_FIRST_TYPED + (unsigned int)place;
 
 		if (place < 0 || is_set & 1u << place) {
 			err = vec_push(&a->rest, *one);
@@ -45,17 +72,17 @@ static int typed_set(struct appending *a, const struct received_list *list)
 		}
 		is_set |= 1u << place;
 		if (one->type == VALUE_STRING)
-			filler_text(r, column, one->string, strlen(one->string));
+			filler_text(r, columns[place], one->string, strlen(one->string));
 		else
-			filler_number(r, column, (uint64_t)one->integer + 1);
+			filler_number(r, columns[place], (uint64_t)one->integer + 1);
 	}
 	for (unsigned int i = 0; i < TYPED_PLACES; i++) {
-		if (is_set & 1u << i)
+		if (!columns[i] || is_set & 1u << i)
 			continue;
 		if (i < TYPED_TEXTS)
-			filler_empty(r, COLUMN_FIRST_TYPED + i);
+			filler_empty(r, columns[i]);
 		else
-			filler_number(r, COLUMN_FIRST_TYPED + i, 0);
+			filler_number(r, columns[i], 0);
 	}
 	return err;
 }
@@ -95,8 +122,14 @@ int appending_add(struct appending *a, const struct received_span *span, const s
 		  struct error *e)
 {
 	struct filler *r = told->kernel ? &a->kernel : &a->filler;
-	int err = attributes_set(a, span, told);
+	unsigned int part;
+	int err = 0;
 
+	if (told->measured && !told->kernel && !a->layout.first_part)
+		err = parts_add(a, e);
+	if (err)
+		return err;
+	err = attributes_set(a, span, told);
 	err = err ? err : rest_text(&a->text, span);
 	if (err)
 		return error_set(e, err, "cannot store a span");
@@ -105,8 +138,9 @@ int appending_add(struct appending *a, const struct received_span *span, const s
 	filler_number(r, COLUMN_scope, a->scope);
 	filler_text(r, COLUMN_rest, a->text.data, a->text.count);
 	filler_number(r, COLUMN_version, told->version);
-	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT && !told->kernel; i++)
-		filler_number(r, COLUMN_FIRST_PART + i, (uint64_t)told->time.ns[i]);
+	part = told->kernel ? 0 : a->layout.first_part;
+	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT && part; i++)
+		filler_number(r, part + i, (uint64_t)told->time.ns[i]);
 	return filler_next(r, e);
 }
 

@@ -3,13 +3,18 @@
 #ifndef STORE_APPEND_H
 #define STORE_APPEND_H
 
+#include "store/columns.h"
+#include "store/file.h"
 #include "store/filler.h"
 #include "store/told.h"
-#include "store/typed.h"
 
 struct appending {
 	struct filler filler, kernel;
-	struct typed *typed; /* the keys of the file */
+	struct typed *typed;  /* the keys of the file */
+	struct layout layout; /* the columns that it has with what is appended */
+	struct table spans;
+	int types[COLUMNS_OF_SPANS];
+	duckdb_connection connection;
 	struct typed_learning learning;
 	VEC(struct attribute) rest; /* attributes without a column, of a span */
 	struct bytes text;
@@ -19,8 +24,8 @@ struct appending {
 	const struct received_scope *scope_of;
 };
 
-/* Into the file that the connection uses, whose keys are `typed`. */
-int appending_begin(struct appending *a, struct typed *typed, struct database *db,
+/* Into the file that the connection uses. */
+int appending_begin(struct appending *a, struct store_file *f, struct database *db,
 		    duckdb_connection connection, struct error *e);
 /* Into the table of kernel spans if it is one. The numbers of resource and scope are set. */
 int appending_add(struct appending *a, const struct received_span *span, const struct told *told,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The columns of the tables `spans` and `kernel`, in their order; `spans` has the split behind, and
- * then those of typed.h.
+ * The columns of the tables `spans` and `kernel`, in their order; `spans` may have those of
+ * layout.h behind.
  */
 #ifndef STORE_COLUMNS_H
 #define STORE_COLUMNS_H
@@ -31,26 +31,15 @@ enum span_column {
 	SPAN_COLUMNS(SPAN_COLUMN_NUMBER, SPAN_COLUMN_NUMBER) COLUMN_FIRST_PART,
 };
 
-#define COLUMN_FIRST_TYPED (COLUMN_FIRST_PART + SPLIT_PARTS_COUNT)
-#define COLUMNS_OF_SPANS (COLUMN_FIRST_TYPED + TYPED_PLACES)
+/* At most. */
+#define COLUMNS_OF_SPANS (COLUMN_FIRST_PART + SPLIT_PARTS_COUNT + TYPED_PLACES)
 
 /* For SELECT. */
 #define SPAN_COLUMN_FIRST(name, sql, type) #name
 #define SPAN_COLUMN_NEXT(name, sql, type) ", " #name
 #define SPAN_COLUMN_NAMES SPAN_COLUMNS(SPAN_COLUMN_FIRST, SPAN_COLUMN_NEXT)
 
-#define TYPED_COLUMN_NEXT(name) ", " #name
-
-/* As a list. */
-#define TYPED_COLUMN_BEFORE(name) #name ", "
-#define TYPED_COLUMNS_LISTED                                                                       \
-	TYPED_TEXT_COLUMNS(TYPED_COLUMN_BEFORE) "n0" TYPED_NUMBER_REST(TYPED_COLUMN_NEXT)
-
 /* For CREATE TABLE. */
-#define TYPED_TEXT_MADE(name) ", " #name " VARCHAR NOT NULL"
-#define TYPED_NUMBER_MADE(name) ", " #name " UBIGINT NOT NULL"
-#define TYPED_COLUMNS_MADE                                                                         \
-	TYPED_TEXT_COLUMNS(TYPED_TEXT_MADE) TYPED_NUMBER_COLUMNS(TYPED_NUMBER_MADE)
 #define SPAN_COLUMN_MADE_FIRST(name, sql, type) #name " " sql " NOT NULL"
 #define SPAN_COLUMN_MADE_NEXT(name, sql, type) ", " #name " " sql " NOT NULL"
 #define SPAN_COLUMNS_MADE SPAN_COLUMNS(SPAN_COLUMN_MADE_FIRST, SPAN_COLUMN_MADE_NEXT)

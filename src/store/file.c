@@ -13,17 +13,17 @@
 #include "store/columns.h"
 #include "store/span_sums.h"
 
-#define SCHEMA_VERSION 7
-#define SCHEMA_TEXT "7"
+#define SCHEMA_VERSION 8
+#define SCHEMA_TEXT "8"
 #define OLDEST_VERSION 2 /* that is opened */
 #define TEXT_OF(number) #number
 #define NUMBER_TEXT(number) TEXT_OF(number)
 #define GROUP_TEXT NUMBER_TEXT(STORE_GROUP_SPANS)
+#define GROW_SPANS_MAX 1000000u /* a column takes time for each span that is there */
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-#define P(part, value, what) ", " #part "_ns UBIGINT NOT NULL"
 static const char *const schema[] = {
-	"CREATE TABLE IF NOT EXISTS spans(" SPAN_COLUMNS_MADE SPLIT_PARTS(P) TYPED_COLUMNS_MADE ")",
+	"CREATE TABLE IF NOT EXISTS spans(" SPAN_COLUMNS_MADE ")",
 	"CREATE TABLE IF NOT EXISTS kernel(" SPAN_COLUMNS_MADE ")",
 	"CREATE TABLE IF NOT EXISTS texts(id UBIGINT NOT NULL, text VARCHAR NOT NULL)",
 	"CREATE TABLE IF NOT EXISTS operations(service VARCHAR NOT NULL, name VARCHAR NOT NULL,"
@@ -39,7 +39,6 @@ static const char *const schema[] = {
 	" created_ns UBIGINT, least_ns UBIGINT, greatest_ns UBIGINT, spans UBIGINT,"
 	" passed UBIGINT)",
 };
-#undef P
 
 #define P(part, value, what) "ALTER TABLE spans ADD COLUMN " #part "_ns UBIGINT DEFAULT 0",
 static const char *const from_2[] = {
@@ -162,16 +161,26 @@ static int version_read(const struct store_file *f, struct database *db,
 	return err;
 }
 
+void store_file_layout(struct store_file *f, const struct layout *layout)
+{
+	f->layout = *layout;
+	__atomic_store_n(&f->has_parts, layout->first_part > 0, __ATOMIC_RELEASE);
+}
+
 static int progress_read(struct store_file *f, struct database *db, duckdb_connection connection,
 			 struct error *e)
 {
 	const struct row_taker taker = {progress_take, f, 8}, newer = {number_take, &f->newer, 1};
+	struct layout layout;
 	int err = sql_run(db, connection,
 			  "SELECT position, created_ns, least_ns, greatest_ns, spans,"
 			  " (SELECT count(*)::UBIGINT FROM filter),"
 			  " (SELECT count(*)::UBIGINT FROM kernel), version FROM progress",
 			  &taker, e);
 
+	err = err ? err : layout_load(&layout, db, connection, e);
+	if (!err)
+		store_file_layout(f, &layout);
 	if (!err && f->version >= FILE_VERSION_TYPED)
 		err = sql_run(db, connection, "SELECT count(*)::UBIGINT FROM newer", &newer, e);
 	return err || f->version < FILE_VERSION_TYPED ? err
@@ -199,6 +208,22 @@ static int row_make(const struct store_file *before, struct database *db,
 	return err;
 }
 
+/* Spans with a split are expected. */
+static int parts_make(struct store_file *f, struct database *db, duckdb_connection connection,
+		      struct error *e)
+{
+	struct layout layout = f->layout;
+	int err = sql_run(db, connection, "BEGIN", NULL, e);
+
+	err = err ? err : layout_add_parts(&layout, db, connection, e);
+	err = err ? err : sql_run(db, connection, "COMMIT", NULL, e);
+	if (!err)
+		store_file_layout(f, &layout);
+	else
+		sql_run(db, connection, "ROLLBACK", NULL, NULL);
+	return err;
+}
+
 int store_file_schema(struct store_file *f, const struct store_file *before, struct database *db,
 		      duckdb_connection connection, struct error *e)
 {
@@ -218,7 +243,44 @@ int store_file_schema(struct store_file *f, const struct store_file *before, str
 		err = all_run(from_6, COUNT(from_6), db, connection, e);
 	err = err ? err : row_make(before, db, connection, e);
 	err = err ? err : progress_read(f, db, connection, e);
+	if (!err && !version && before && before->has_parts)
+		err = parts_make(f, db, connection, e);
 	return err ? err : sql_run(db, connection, "SELECT passed FROM progress", &passed, e);
+}
+
+/* Gives a wanted key its place, and its column: older files have all columns. */
+static int key_add(struct store_file *f, unsigned int i, struct database *db,
+		   duckdb_connection connection, struct error *e)
+{
+	struct layout layout = f->layout;
+	int place = typed_next(&f->typed, i);
+	int err = sql_run(db, connection, "BEGIN", NULL, e);
+
+	if (!err && !layout.typed[place])
+		err = layout_add_typed(&layout, place, db, connection, e);
+	err = err ? err : typed_store(&f->typed, i, db, connection, e);
+	err = err ? err : sql_run(db, connection, "COMMIT", NULL, e);
+	if (err) {
+		sql_run(db, connection, "ROLLBACK", NULL, NULL);
+		return err;
+	}
+	store_file_layout(f, &layout);
+	typed_give(&f->typed, i);
+	return 0;
+}
+
+int store_file_grow(struct store_file *f, struct database *db, duckdb_connection connection,
+		    struct error *e)
+{
+	unsigned int wanted = f->spans < GROW_SPANS_MAX ? f->typed.wanted : 0;
+	int err = 0;
+
+	f->typed.wanted = 0;
+	for (unsigned int i = 0; i < wanted && !err; i++) {
+		if (typed_next(&f->typed, i) != TYPED_NONE)
+			err = key_add(f, i, db, connection, e);
+	}
+	return err;
 }
 
 int store_file_attach(struct store_file *f, bool is_written, struct database *db,

@@ -9,8 +9,8 @@
 #define STORE_FILE_H
 
 #include "store/database.h"
+#include "store/layout.h"
 #include "store/trace_filter.h"
-#include "store/typed.h"
 
 #define FILE_VERSION_TYPED 6 /* from which on files have the tables `typed` and `newer` */
 
@@ -34,7 +34,9 @@ struct store_file {
 	uint64_t kernel; /* kernel spans */
 	uint64_t newer;	 /* spans that replace another one of the file; from version 6 on */
 	struct trace_filter filter;
-	struct typed typed; /* the attributes that have columns */
+	struct typed typed;   /* the attributes that have columns */
+	struct layout layout; /* for the thread that appends */
+	bool has_parts;	      /* it has columns of the split; the newest one may get them */
 };
 
 /* By their numbers. */
@@ -59,6 +61,16 @@ int store_file_use(const struct store_file *f, struct database *db, duckdb_conne
 /* Attaches the file, which is made if `is_written`, and reads its progress. */
 int store_file_attach(struct store_file *f, bool is_written, struct database *db,
 		      duckdb_connection connection, struct error *e);
+
+/*
+ * Between transactions: gives wanted keys their columns, if the file has few spans. Other files can
+ * be used meanwhile.
+ */
+int store_file_grow(struct store_file *f, struct database *db, duckdb_connection connection,
+		    struct error *e);
+
+/* The file has these columns: this is committed. */
+void store_file_layout(struct store_file *f, const struct layout *layout);
 
 /* Detaches it. The connection uses no file then. */
 void store_file_detach(struct store_file *f, struct database *db, duckdb_connection connection);

@@ -278,9 +278,10 @@ static int known_take(void *arg, const struct row *row)
 					 : 0;
 }
 
-#define P(part, value, what) ", " #part "_ns"
 static int file_know(struct knowing *knowing, const struct store_file *f, struct error *e)
 {
+#define P(part, value, what) ", " #part "_ns"
+#define NONE(part, value, what) ", 0::UBIGINT"
 	struct store *s = knowing->store;
 	const struct row_taker taker = {known_take, knowing, KNOWN_FIRST_PART + SPLIT_PARTS_COUNT};
 	struct statement ask = {0};
@@ -290,8 +291,11 @@ static int file_know(struct knowing *knowing, const struct store_file *f, struct
 	statement_add(&ask,
 		      "SELECT trace, span, parent, begin_ns, duration_ns, service, name, kind,"
 		      " status, contains(rest, '\"shared\":1')::UTINYINT, version,"
-		      " contains(attributes, '\"fathom.kind\":\"context\"')::UTINYINT" SPLIT_PARTS(
-			      P) " FROM spans WHERE rowid + ? >= (SELECT count(*) FROM spans)");
+		      " contains(attributes, '\"fathom.kind\":\"context\"')::UTINYINT");
+	statement_add(&ask, f->has_parts ? SPLIT_PARTS(P) : SPLIT_PARTS(NONE));
+	statement_add(&ask, " FROM spans WHERE rowid + ? >= (SELECT count(*) FROM spans)");
+#undef P
+#undef NONE
 	statement_bind_number(&ask, KNOWN_ROWS);
 	err = err ? err : statement_run(&s->db, s->writer, &ask, &taker, e);
 	statement_free(&ask);
@@ -299,7 +303,6 @@ static int file_know(struct knowing *knowing, const struct store_file *f, struct
 		known_committed(&s->known);
 	return err;
 }
-#undef P
 
 static uint64_t known_rows(const struct store_file *f)
 {

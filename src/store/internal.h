@@ -49,8 +49,7 @@ struct store {
 	struct span_sums sums;
 	struct known known;
 	struct pairs pairs;
-	VEC(struct newer) newer;   /* since the last commit */
-	struct typed_counts typed; /* keys that the file has */
+	VEC(struct newer) newer; /* since the last commit */
 	uint64_t repeats, replaced;
 	/* numbers of those in the table, by service, name and kind */
 	struct bytes_map operations;

@@ -53,36 +53,43 @@ static int conditions_build(struct statement *s, const struct store_query *q,
 	return err;
 }
 
-static void causes_build(struct statement *s, const struct store_query *q)
+/* The column of a part of the split. */
+static void part_add(struct statement *s, const struct store_file *f, enum split_part part)
+{
+	bool has_parts = __atomic_load_n(&f->has_parts, __ATOMIC_ACQUIRE);
+
+	statement_add(s, has_parts ? split_part_name(part) : "0::UBIGINT");
+	statement_add(s, has_parts ? "_ns" : "");
+}
+
+static void causes_build(struct statement *s, const struct store_query *q,
+			 const struct store_file *f)
 {
 	for (size_t i = 0; i < q->causes_count; i++) {
 		const struct store_cause *cause = &q->causes[i];
-		const char *part = split_part_name(cause->part);
 		const char *begin = q->is_loose ? " AND bool_or(true" : " AND (true";
 
 		statement_add(s, begin);
 		if (cause->from_ns) {
 			statement_add(s, " AND ");
-			statement_add(s, part);
-			number_condition(s, "_ns >= ?", cause->from_ns);
+			part_add(s, f, cause->part);
+			number_condition(s, " >= ?", cause->from_ns);
 		}
 		if (cause->to_ns) {
 			statement_add(s, " AND ");
-			statement_add(s, part);
-			number_condition(s, "_ns <= ?", cause->to_ns);
+			part_add(s, f, cause->part);
+			number_condition(s, " <= ?", cause->to_ns);
 		}
 		statement_add(s, ")");
 	}
 }
 
-static void key_add(struct statement *s, const struct store_query *q)
+static void key_add(struct statement *s, const struct store_query *q, const struct store_file *f)
 {
-	if (q->sort == STORE_SORT_PART) {
-		statement_add(s, split_part_name(q->sort_part));
-		statement_add(s, "_ns");
-	} else {
+	if (q->sort == STORE_SORT_PART)
+		part_add(s, f, q->sort_part);
+	else
 		statement_add(s, q->sort == STORE_SORT_DURATION ? "duration_ns" : "begin_ns");
-	}
 }
 
 static void after_add(struct statement *s, const struct store_mark *after)
@@ -144,7 +151,7 @@ static int where_build(struct statement *s, const struct store_query *q, const s
 	if (q->is_loose)
 		statement_add(s, " GROUP BY trace HAVING true");
 	err = conditions_build(s, q, &f->typed, pool);
-	causes_build(s, q);
+	causes_build(s, q, f);
 	return err;
 }
 
@@ -155,7 +162,7 @@ static int first_build(struct statement *s, const struct store_query *q, const s
 	int err;
 
 	statement_add(s, "WITH first AS MATERIALIZED (SELECT trace, span, version, ");
-	key_add(s, q);
+	key_add(s, q, f);
 	statement_add(s, " AS value FROM spans s");
 	err = where_build(s, q, f, pool);
 	statement_add(s, " ORDER BY value DESC, trace LIMIT ?), found AS (SELECT s.* FROM first");
@@ -172,7 +179,7 @@ static int all_build(struct statement *s, const struct store_query *q, const str
 	int err;
 
 	statement_add(s, "SELECT trace, value, 0::UBIGINT FROM (SELECT trace, max(");
-	key_add(s, q);
+	key_add(s, q, f);
 	statement_add(s, ") AS value FROM (SELECT s.* FROM spans");
 	statement_add(s, newest_of(f));
 	statement_add(s, ")");

@@ -249,28 +249,34 @@ static void member_add(struct statement *s, const struct typed *typed, int place
 	statement_add(s, is_text ? ", '\"') ELSE '' END" : " - 1) END");
 }
 
-/*
- * The columns of spans, with the texts of resource and scope, and with all attributes in one text.
- * Files of older versions have no other columns.
- */
+/* All attributes in one text: those of the column of that name first. */
+static void attributes_add(struct statement *s, const struct typed *typed)
+{
+	if (!typed->texts && !typed->numbers) {
+		statement_add(s, "attributes");
+		return;
+	}
+	statement_add(s, "concat('{', array_to_string(list_filter(["
+			 "substring(attributes, 2, length(attributes) - 2)");
+	for (unsigned int i = 0; i < typed->texts; i++)
+		member_add(s, typed, (int)i);
+	for (unsigned int i = 0; i < typed->numbers; i++)
+		member_add(s, typed, (int)(TYPED_TEXTS + i));
+	statement_add(s, "], lambda x: x <> ''), ','), '}') AS attributes");
+}
+
+/* The columns of spans, with the texts of resource and scope. */
 static void columns_add(struct statement *s, const struct store_file *f)
 {
-	unsigned int texts = f->typed.texts, numbers = f->typed.numbers;
-
-	statement_add(s, "s.* ");
-	if (f->version >= FILE_VERSION_TYPED)
-		statement_add(s, "EXCLUDE (" TYPED_COLUMNS_LISTED ") ");
-	statement_add(s, "REPLACE (r.text AS resource, c.text AS scope");
-	if (texts || numbers) {
-		statement_add(s, ", concat('{', array_to_string(list_filter(["
-				 "substring(attributes, 2, length(attributes) - 2)");
-		for (unsigned int i = 0; i < texts; i++)
-			member_add(s, &f->typed, (int)i);
-		for (unsigned int i = 0; i < numbers; i++)
-			member_add(s, &f->typed, (int)(TYPED_TEXTS + i));
-		statement_add(s, "], lambda x: x <> ''), ','), '}') AS attributes");
-	}
-	statement_add(s, ")");
+#define P(part, value, what) ", " #part "_ns"
+#define NONE(part, value, what) ", 0::UBIGINT AS " #part "_ns"
+	statement_add(s,
+		      "trace, span, parent, begin_ns, duration_ns, service, name, kind, status, ");
+	attributes_add(s, &f->typed);
+	statement_add(s, ", r.text AS resource, c.text AS scope, rest, version");
+	statement_add(s, f->has_parts ? SPLIT_PARTS(P) : SPLIT_PARTS(NONE));
+#undef P
+#undef NONE
 }
 
 /*

@@ -56,19 +56,10 @@ static void pending_begin(struct store *s)
 	s->kernel = f->kernel;
 }
 
-/* The file has all keys. */
-static void typed_count(struct store *s)
-{
-	const struct typed *typed = &files_newest(s)->typed;
-
-	s->typed = (struct typed_counts){typed->texts, typed->numbers};
-}
-
 int files_know(struct store *s, struct error *e)
 {
 	int err;
 
-	typed_count(s);
 	__atomic_store_n(&s->position, files_newest(s)->position, __ATOMIC_RELEASE);
 	s->passed = files_newest(s)->passed;
 	pending_begin(s);
@@ -223,11 +214,12 @@ static int transaction_begin(struct store *s, struct error *e)
 		return 0;
 	if (!s->writer)
 		return error_say(e, EIO, "the store is closed after a failure");
-	err = sql_run(&s->db, s->writer, "BEGIN", NULL, e);
+	err = store_file_grow(files_newest(s), &s->db, s->writer, e);
+	err = err ? err : sql_run(&s->db, s->writer, "BEGIN", NULL, e);
 	if (err)
 		return err;
 	s->begun = true;
-	return appending_begin(&s->appending, &files_newest(s)->typed, &s->db, s->writer, e);
+	return appending_begin(&s->appending, files_newest(s), &s->db, s->writer, e);
 }
 
 int store_append(struct store *s, const struct received_batch *batch, struct error *e)
@@ -305,16 +297,15 @@ int store_commit_part(struct store *s, uint64_t position, uint64_t passed, struc
 	err = err ? err : calls_append(s, e);
 	err = err ? err : appending_flush(&s->appending, e);
 	err = err ? err : newer_write(s, e);
-	err = err ? err : typed_store(&files_newest(s)->typed, s->typed, &s->db, s->writer, e);
 	err = err ? err : span_sums_write(&s->sums, &s->db, s->writer, e);
 	err = err ? err : store_file_progress_write(&next, &s->db, s->writer, e);
 	err = err ? err : sql_run(&s->db, s->writer, "COMMIT", NULL, e);
 	if (err)
 		return err;
+	store_file_layout(files_newest(s), &s->appending.layout);
 	appending_end(&s->appending);
 	__atomic_fetch_add(&files_newest(s)->newer, s->newer.count, __ATOMIC_RELAXED);
 	s->newer.count = 0;
-	typed_count(s);
 	span_sums_committed(&s->sums);
 	new_names_committed(&s->new_names);
 	known_committed(&s->known);

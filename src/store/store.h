@@ -13,13 +13,14 @@
  *   spans-000001.duckdb, ...  the files, by their age
  *   spans.duckdb              the only file of versions up to 3: the oldest one
  *
- * The tables of schema version 7; texts in JSON are described in span_text.h:
+ * The tables of schema version 8; texts in JSON are described in span_text.h:
  *
  *   spans         trace, span, parent, begin_ns, duration_ns, service, name, kind, status,
- *                 attributes, resource, scope, rest, version, user_ns, ... of the split, and
- *                 s0, ..., n0, ... of attributes that many spans have (typed.h)
+ *                 attributes, resource, scope, rest, version; if there are such spans (layout.h),
+ *                 user_ns, ... of the split, and s0, ..., n0, ... of attributes that many spans
+ *                 have (typed.h)
  *   typed         place, key: of these attributes
- *   kernel        the same of kernel spans, without the split
+ *   kernel        the columns up to version, of kernel spans
  *   texts         id, text: of resources and scopes; spans have their numbers
  *   operations    service, name, kind, id: once each, for lists and sums
  *   sums, sums_fresh, sums_minutes
@@ -31,8 +32,8 @@
  *                 spans of the entry at that position are stored, too
  *
  * A file of version 2 gets the tables and columns that it lacks when it is opened. Its spans are in
- * no sums. An older file of version 5 or 6 is read as it is; spans go on into the newest one after
- * it was brought to this version.
+ * no sums. An older file of version 5, 6 or 7 is read as it is; spans go on into the newest one
+ * after it was brought to this version.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H

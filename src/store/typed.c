@@ -52,18 +52,26 @@ static bool fits(const struct attribute *a)
 	return a->type == VALUE_INTEGER && a->integer >= 0 && a->integer < INT64_MAX;
 }
 
-static int place_give(struct typed *t, const char *key, bool is_text)
+int typed_next(const struct typed *t, unsigned int i)
 {
+	bool is_text = *t->wanted_keys[i] == 's';
 	unsigned int count;
-	int place = places_of(t, is_text, &count) + (int)count;
+	int first = places_of(t, is_text, &count);
 
-	strcpy(t->keys[place], key);
-	atomic_store_explicit(is_text ? &t->texts : &t->numbers, count + 1, memory_order_release);
-	return place;
+	return count < (is_text ? TYPED_TEXTS : TYPED_NUMBERS) ? first + (int)count : TYPED_NONE;
 }
 
-/* Counts a key without a place, which gets one if it is frequent. */
-static int key_learn(struct typed *t, struct typed_learning *l, const char *key, bool is_text)
+void typed_give(struct typed *t, unsigned int i)
+{
+	int place = typed_next(t, i);
+
+	strcpy(t->keys[place], t->wanted_keys[i] + 1);
+	atomic_fetch_add_explicit(place < TYPED_TEXTS ? &t->texts : &t->numbers, 1,
+				  memory_order_release);
+}
+
+/* Counts a key without a place, which is wanted if it is frequent. */
+static void key_learn(struct typed *t, struct typed_learning *l, const char *key, bool is_text)
 {
 	size_t bytes = strlen(key);
 	char typed[TYPED_KEY_BYTES + 1];
@@ -73,16 +81,17 @@ static int key_learn(struct typed *t, struct typed_learning *l, const char *key,
 	places_of(t, is_text, &count);
 	if (count == (is_text ? TYPED_TEXTS : TYPED_NUMBERS) || bytes >= TYPED_KEY_BYTES ||
 	    strcmp(key, KIND_KEY) == 0 || !typed_text_fits(key, bytes))
-		return TYPED_NONE;
+		return;
 	typed[0] = is_text ? 's' : 'n';
 	memcpy(typed + 1, key, bytes);
 	seen = (uintptr_t)bytes_map_get(&l->seen, typed, bytes + 1) + 1;
-	if (seen >= TYPED_SEEN)
-		return place_give(t, key, is_text);
 	if (seen > 1 || l->seen.count < SEEN_KEYS_MAX)
 		(void)bytes_map_put(&l->seen, typed, bytes + 1,
 				    (void *)seen); /* else it has none */
-	return TYPED_NONE;
+	if (seen != TYPED_SEEN || t->wanted == TYPED_PLACES)
+		return;
+	memcpy(t->wanted_keys[t->wanted], typed, bytes + 1);
+	t->wanted_keys[t->wanted++][bytes + 1] = '\0';
 }
 
 int typed_place(struct typed *t, struct typed_learning *l, const struct attribute *a, size_t index)
@@ -97,7 +106,7 @@ int typed_place(struct typed *t, struct typed_learning *l, const struct attribut
 		return place;
 	place = typed_find(t, a->key, is_text);
 	if (place < 0)
-		place = key_learn(t, l, a->key, is_text);
+		key_learn(t, l, a->key, is_text);
 	*hint = (int8_t)(place + 1);
 	return place;
 }
@@ -133,29 +142,17 @@ int typed_load(struct typed *t, struct database *db, duckdb_connection connectio
 	return sql_run(db, connection, "SELECT place, key FROM typed ORDER BY place", &taker, e);
 }
 
-static int key_store(const char *key, int place, struct database *db, duckdb_connection connection,
-		     struct error *e)
+int typed_store(const struct typed *t, unsigned int i, struct database *db,
+		duckdb_connection connection, struct error *e)
 {
+	const char *key = t->wanted_keys[i] + 1;
 	struct statement insert = {0};
 	int err;
 
 	statement_add(&insert, "INSERT INTO typed VALUES (?, ?)");
-	statement_bind_number(&insert, (uint64_t)place);
+	statement_bind_number(&insert, (uint64_t)typed_next(t, i));
 	statement_bind_text(&insert, key, strlen(key));
 	err = statement_run(db, connection, &insert, NULL, e);
 	statement_free(&insert);
-	return err;
-}
-
-int typed_store(const struct typed *t, struct typed_counts first, struct database *db,
-		duckdb_connection connection, struct error *e)
-{
-	int err = 0;
-
-	for (unsigned int i = first.texts; i < t->texts && !err; i++)
-		err = key_store(t->keys[i], (int)i, db, connection, e);
-	for (unsigned int i = first.numbers; i < t->numbers && !err; i++)
-		err = key_store(t->keys[TYPED_TEXTS + i], (int)(TYPED_TEXTS + i), db, connection,
-				e);
 	return err;
 }

@@ -2,15 +2,15 @@
 /*
  * Which attributes have columns of their own in a file: those that many of its spans have.
  *
- * A key gets a place in a file when TYPED_SEEN spans of a transaction have it, with texts or with
- * integers, and keeps it. Spans that came before have the attribute in the column `attributes`, as
- * has a value that does not fit. The columns are:
+ * A key that TYPED_SEEN spans of a transaction have, with texts or with integers, gets a place in
+ * the file, and its column, before the next transaction, and keeps it. Spans that came before have
+ * the attribute in the column `attributes`, as has a value that does not fit. The columns are:
  *
  *   s0, s1, ...  texts in ASCII, without quotes, backslashes and control characters; "": none
  *   n0, n1, ...  integers from 0 on, plus 1; 0: none
  *
  * The table `typed` has the keys: place (of texts; those of integers are above), key. One thread
- * gives places; any thread reads those that have a key.
+ * gives places; any thread reads those that have a key, whose columns are there.
  */
 #ifndef STORE_TYPED_H
 #define STORE_TYPED_H
@@ -41,11 +41,9 @@
 struct typed {
 	atomic_uint texts, numbers; /* so many places of each have keys */
 	char keys[TYPED_PLACES][TYPED_KEY_BYTES];
-};
-
-/* So many keys of each kind. */
-struct typed_counts {
-	unsigned int texts, numbers;
+	/* those that are to get a place, behind 's' or 'n'; for the thread that appends */
+	unsigned int wanted;
+	char wanted_keys[TYPED_PLACES][1 + TYPED_KEY_BYTES];
 };
 
 /* What the thread that appends remembers. Start with all zero. */
@@ -61,8 +59,8 @@ const char *typed_column(int place);
 int typed_find(const struct typed *t, const char *key, bool is_text);
 
 /*
- * The place of the `index`-th attribute of a span, which may be given now; TYPED_NONE: its value
- * does not fit, or its key has none. For the thread that appends.
+ * The place of the `index`-th attribute of a span; TYPED_NONE: its value does not fit, or its key
+ * has none, and may be wanted now. For the thread that appends.
  */
 int typed_place(struct typed *t, struct typed_learning *l, const struct attribute *a, size_t index);
 
@@ -74,8 +72,14 @@ void typed_learning_free(struct typed_learning *l);
 /* Reads the keys of the file that the connection uses. */
 int typed_load(struct typed *t, struct database *db, duckdb_connection connection, struct error *e);
 
-/* Writes the keys behind the first ones, which the file has. */
-int typed_store(const struct typed *t, struct typed_counts first, struct database *db,
+/* The place that the i-th wanted key would get; TYPED_NONE. */
+int typed_next(const struct typed *t, unsigned int i);
+
+/* Writes the wanted key into the file, with that place. */
+int typed_store(const struct typed *t, unsigned int i, struct database *db,
 		duckdb_connection connection, struct error *e);
+
+/* The key has that place from now on: this is committed. */
+void typed_give(struct typed *t, unsigned int i);
 
 #endif

@@ -10,11 +10,13 @@
 #include "store/typed.h"
 #include "tests/unit/check.h"
 
-/* Takes out of a file what version 6 brought. */
-#define COLUMN_DROP(column) "ALTER TABLE spans DROP COLUMN " #column ";"
+/* Takes out of a file what version 6 brought, and adds what a later one left out. */
+#define COLUMN_DROP(column) "ALTER TABLE spans DROP COLUMN IF EXISTS " #column ";"
+#define PART_ADD(part, value, what)                                                                \
+	"ALTER TABLE spans ADD COLUMN IF NOT EXISTS " #part "_ns UBIGINT DEFAULT 0;"
 #define WITHOUT_VERSION_6                                                                          \
 	"DROP TABLE newer; DROP TABLE typed;" TYPED_TEXT_COLUMNS(COLUMN_DROP)                      \
-		TYPED_NUMBER_COLUMNS(COLUMN_DROP)
+		TYPED_NUMBER_COLUMNS(COLUMN_DROP) SPLIT_PARTS(PART_ADD)
 
 static char dir_name[64];
 static struct pool pool;

@@ -42,8 +42,10 @@ static struct store *open_typed(void)
 		struct received_span span = typed_make(i, attributes[i]);
 
 		append(s, &span, 1);
+		if (i == MANY / 2)
+			commit(s, 1); /* the next ones have columns */
 	}
-	commit(s, 1);
+	commit(s, 2);
 	return s;
 }
 
@@ -156,34 +158,44 @@ TEST(keys_that_were_abandoned_are_stored_later)
 		append(s, &span, 1);
 	}
 	commit(s, 1);
+	CHECK_EQ(files_newest(s)->typed.texts, 2);
 	store_close(s);
 	s = reopen();
 	all_check(s);
 	drop(s);
 }
 
+/* Each of 50 keys has a text in a span, and an integer in the next one. */
+static int place_of(struct typed *typed, struct typed_learning *learning, int i)
+{
+	char key[20];
+	struct attribute a = {.key = key,
+			      .type = i % 2 ? VALUE_STRING : VALUE_INTEGER,
+			      .string = i % 2 ? "x" : NULL,
+			      .integer = 1};
+
+	snprintf(key, sizeof(key), "key.%d", i / 2);
+	return typed_place(typed, learning, &a, (size_t)i);
+}
+
 TEST(a_key_of_each_type_has_a_place_of_its_own)
 {
 	static struct typed typed;
 	struct typed_learning learning = {0};
-	char keys[100][20];
 
 	for (int round = 0; round < TYPED_SEEN; round++) {
-		for (int i = 0; i < 100; i++) {
-			struct attribute a = {.key = keys[i],
-					      .type = i % 2 ? VALUE_STRING : VALUE_INTEGER,
-					      .string = "x",
-					      .integer = 1};
-			int place;
-
-			if (a.type == VALUE_INTEGER)
-				a.string = NULL;
-			snprintf(keys[i], sizeof(keys[i]), "key.%d", i / 2);
-			place = typed_place(&typed, &learning, &a, (size_t)i);
-			CHECK_EQ(place >= 0, round == TYPED_SEEN - 1 &&
-						     i / 2 < (i % 2 ? TYPED_TEXTS : TYPED_NUMBERS));
-		}
+		CHECK_EQ(typed.wanted, 0);
+		for (int i = 0; i < 100; i++)
+			CHECK_EQ(place_of(&typed, &learning, i), TYPED_NONE);
 	}
+	CHECK_EQ(typed.wanted, TYPED_PLACES);
+	for (unsigned int i = 0; i < TYPED_PLACES; i++)
+		typed_give(&typed, i);
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(place_of(&typed, &learning, i) >= 0,
+			 i / 2 < (i % 2 ? TYPED_TEXTS : TYPED_NUMBERS));
+	for (unsigned int i = 0; i < TYPED_PLACES; i++)
+		CHECK_EQ(typed_next(&typed, i), TYPED_NONE);
 	CHECK_EQ(typed.texts, TYPED_TEXTS);
 	CHECK_EQ(typed.numbers, TYPED_NUMBERS);
 	CHECK_EQ(typed_find(&typed, "key.3", true), 3);
