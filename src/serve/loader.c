@@ -21,7 +21,7 @@
 /* Small commits cost half the rate and twice the space; late ones cost freshness. */
 #define COMMIT_NS 200000000u
 #define LATE_NS 700000000u		     /* of a commit that fills a group of rows meanwhile */
-#define COMMIT_SPANS (2 * STORE_GROUP_SPANS) /* that are no rows of the group: kernel spans */
+#define COMMIT_SPANS (4 * STORE_GROUP_SPANS) /* that are no rows of the group: kernel spans */
 #define COMMIT_BYTES ((size_t)64 << 20)	     /* of texts; DuckDB keeps them in memory until then */
 #define RETRY_NS 1000000000u
 #define END_NS 2000000000u
@@ -104,6 +104,17 @@ static int batch_commit(struct loader *l, uint64_t passed, struct error *e)
 	return 0;
 }
 
+/*
+ * So many spans are appended before a commit. 0: now; a group of rows is full, and it is time.
+ * Groups that are committed together waste less of the disk.
+ */
+static uint64_t room_left(const struct loader *l)
+{
+	uint64_t room = store_room(l->store);
+
+	return room || clock_now_ns() - l->begun_ns >= COMMIT_NS ? room : STORE_GROUP_SPANS;
+}
+
 /* Appends the spans of an entry, and commits each time that a group of rows is full. */
 static int spans_append(struct loader *l, struct error *e)
 {
@@ -113,7 +124,7 @@ static int spans_append(struct loader *l, struct error *e)
 	l->passed = 0;
 	while (from < l->batch.count && !err) {
 		struct received_batch part = {.data = l->batch.data + from};
-		uint64_t room = store_room(l->store);
+		uint64_t room = room_left(l);
 
 		if (!room) {
 			err = batch_commit(l, from, e);
@@ -182,7 +193,7 @@ static void lost_count(struct loader *l, uint64_t before)
 
 static bool batch_is_full(const struct loader *l)
 {
-	return !store_room(l->store) || l->spans >= COMMIT_SPANS ||
+	return !room_left(l) || l->spans >= COMMIT_SPANS ||
 	       store_pending_bytes(l->store) >= COMMIT_BYTES || l->position <= l->alone_until;
 }
 
@@ -236,7 +247,7 @@ static int step(struct loader *l, bool last, struct error *e)
 	int err = l->reader ? 0 : reader_open(l, e);
 
 	err = err ? err : log_read(l, e);
-	if (!err && (last || (l->begun_ns && commit_is_due(l))))
+	if (!err && (last || (l->begun_ns && (!store_room(l->store) || commit_is_due(l)))))
 		err = batch_commit(l, 0, e);
 	if (err || l->begun_ns)
 		return err;
