@@ -10,9 +10,16 @@ const { path: [first, second], query } = place.value;
 
 if (first === "t" && second) {
   const path = tracePath(second, query.get("kernel") === "all");
+  const headers = headersOf(sessionStorage.getItem(TOKEN));
+  const answer = fetch(path, { headers }); // while the worker begins
   const worker = new Worker(WORKER, { type: "module" });
   const said: unknown[] = [];
   worker.onmessage = ({ data }) => { said.push(data); };
-  worker.postMessage({ ask: "trace", path, headers: headersOf(sessionStorage.getItem(TOKEN)) });
+  const give = async () => {
+    const response = await answer;
+    const body = response.ok ? await response.arrayBuffer() : undefined;
+    worker.postMessage({ ask: "trace", path, headers, body }, body ? [body] : []);
+  };
+  give().catch(() => worker.postMessage({ ask: "trace", path, headers })); // which tells why there is no answer
   openLater({ path, worker, said });
 }

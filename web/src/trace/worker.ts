@@ -5,7 +5,7 @@ import { type ApiColumns, type ApiMore, Columns } from "./columns";
 import { makeTrace, type Packed } from "./model";
 
 export type Question =
-  | { readonly ask: "trace"; readonly path: string; readonly headers: Record<string, string> }
+  | { readonly ask: "trace"; readonly path: string; readonly headers: Record<string, string>; readonly body?: ArrayBuffer } // which came already
   | { readonly ask: "detail"; readonly number: number; readonly span: number }
   | { readonly ask: "find"; readonly number: number; readonly words: string };
 
@@ -41,10 +41,11 @@ const fetchPatiently = async (path: string, headers: Record<string, string>): Pr
 const load = async (path: string, headers: Record<string, string>) => {
   const response = await fetchPatiently(path, headers);
   const body = await response.text();
-  if (!response.ok) {
-    post({ reply: "failed", status: response.status, body });
-    return;
-  }
+  if (response.ok) open(body);
+  else post({ reply: "failed", status: response.status, body });
+};
+
+const open = (body: string) => {
   const answer = parseExact(body) as ApiColumns;
   const columns = new Columns(answer);
   opened = { answer, columns };
@@ -67,7 +68,9 @@ const detail = (span: number): Detail | undefined => {
 };
 
 addEventListener("message", ({ data }: MessageEvent<Question>) => {
-  if (data.ask === "trace") {
+  if (data.ask === "trace" && data.body) {
+    open(new TextDecoder().decode(data.body));
+  } else if (data.ask === "trace") {
     load(data.path, data.headers).catch(() => post({ reply: "failed", status: 0, body: "" }));
   } else if (data.ask === "detail") {
     const found = detail(data.span);
