@@ -331,6 +331,8 @@ enum record_wake_context {
 #define FILTER_SCOPES 128
 /* No byte ranges are recorded from then on, which are at another level of this recording. */
 #define FILTER_BYTES 256
+/* Byte ranges are recorded in turns: for a short time, FILTER_BYTES, and so on (--budget). */
+#define FILTER_BYTES_TURNS 512
 
 /* fd.op */
 #define RECORD_FD_OPS(V)                                                                           \
@@ -368,7 +370,9 @@ enum record_fd_op {
 /* step.from and step.to, each with its name in answers */
 #define RECORD_STEP_LEVELS(V)                                                                      \
 	V(waits, 0, "waits")                                                                       \
-	V(calls, 1, "calls") V(waits_bytes, 2, "waits,bytes") V(nothing, 3, "nothing")
+	V(calls, 1, "calls")                                                                       \
+	V(waits_bytes, 2, "waits,bytes") V(nothing, 3, "nothing")                                  \
+		V(waits_bytes_turns, 4, "waits,bytes=1s/30s")
 enum step_level {
 #define V(name, value, text) STEP_LEVEL_##name = value,
 	RECORD_STEP_LEVELS(V)

@@ -203,29 +203,35 @@ int capture_detail_ask(struct capture *c, const struct capture_detail_scope *sco
 	return err;
 }
 
-int capture_bytes_set(struct capture *c, bool bytes, struct error *e)
+static u32 filters_of_bytes(const struct capture *c, bool bytes, bool in_turns)
 {
-	u32 filters = (c->filters & ~(u32)FILTER_BYTES) | FILTER_DETAIL;
+	return (c->filters & ~(u32)(FILTER_BYTES | FILTER_BYTES_TURNS)) |
+	       (bytes ? 0 : FILTER_BYTES) | (in_turns ? FILTER_BYTES_TURNS : 0);
+}
+
+int capture_bytes_set(struct capture *c, bool bytes, bool in_turns, struct error *e)
+{
+	u32 filters = filters_of_bytes(c, bytes, in_turns);
+	bool changes = bytes != !(c->filters & FILTER_BYTES);
 	int err;
 
-	if (!c->bytes || bytes == !(c->filters & FILTER_BYTES))
+	if (!c->bytes || filters == c->filters)
 		return 0;
+	filters |= FILTER_DETAIL;
 	err = levels_reserve(c);
 	if (err)
 		return error_set(e, err, "cannot change the level of detail");
-	if (bytes) {
+	if (changes && bytes) {
 		/* what a thread had begun to send when they were detached is of no account */
 		err = capture_scope_iterate(c, c->programs->progs.bytes_forget);
 		err = err ? error_set(e, err, "cannot attach to the kernel")
 			  : capture_features_bytes_attach(c, e);
-	} else {
-		filters |= FILTER_BYTES;
 	}
 	if (err)
 		return err;
 	level_add(c, host_clock_now_ns(), filters);
 	c->filters = filters;
-	if (bytes)
+	if (bytes || !changes)
 		return 0;
 	capture_features_bytes_detach(c);
 	/* nobody sees any more that a request is answered */

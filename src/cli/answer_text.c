@@ -122,7 +122,12 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 		gap_write_text(t, source, &source->gaps[i]);
 	for (size_t i = 0; i < source->steps_count; i++)
 		step_write_text(t, source, &source->steps[i]);
-	if (source->filters & FILTER_BYTES)
+	if (source->filters & FILTER_BYTES_TURNS)
+		terminal_sentence(
+			t, "bytes: ",
+			"in all or some of the time the bytes that went over connections were "
+			"recorded for 1 s in each 30 s only, to hold the budget");
+	else if (source->filters & FILTER_BYTES)
 		terminal_sentence(
 			t, "bytes: ",
 			"the bytes that went over connections were not recorded in all or "

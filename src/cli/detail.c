@@ -62,7 +62,7 @@ static int detail_check(void *options, const struct operands *operands, struct e
 
 /* The level of a recorder, as it tells it (recorder/detail.h). */
 struct detail_state {
-	char level[16], own[16];
+	char level[32], own[32];
 	uint64_t left_ns; /* how long the level holds before `own` does; 0: for good */
 	char scope[DETAIL_SCOPE_BYTES]; /* in which the level holds; "": everywhere */
 };
@@ -112,7 +112,7 @@ static int detail_run(const void *fields, const struct operands *operands, struc
 	if (err)
 		return err;
 	_Static_assert(DETAIL_SCOPE_BYTES == 192, "as in the format below");
-	if (sscanf(answer, "%15s %15s %" SCNu64 " %191[^\n]", state.level, state.own,
+	if (sscanf(answer, "%31s %31s %" SCNu64 " %191[^\n]", state.level, state.own,
 		   &state.left_ns, state.scope) < 3)
 		return error_say(e, EPROTO, "the recorder of %s answers '%s'", o->dir, answer);
 	if (o->json)

@@ -140,6 +140,7 @@ static void counts_read(struct json_reader *r, void *to)
 					 {COUNT("min_free_bytes", c->min_free_bytes)},
 					 {TEXT("lost_why", s->lost_why)},
 					 {TRUTH("lowered", c->lowered)},
+					 {TRUTH("in_turns", c->in_turns)},
 					 {REAL("budget_percent", c->budget_percent)},
 					 {TEXT("error", s->error)},
 					 {TEXT("log_error", s->log_error)},

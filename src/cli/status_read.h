@@ -50,7 +50,7 @@ struct status_counts {
 		behind_bytes, programs_missed, kernel_spans, kernel_left_out, raises, raises_ended,
 		raises_refused, raised_pid, unlisted, lowered_ns, lost_files, log_lost_bytes,
 		log_cut_bytes, free_bytes, min_free_bytes;
-	bool lowered;
+	bool lowered, in_turns;
 	double budget_percent;
 };
 

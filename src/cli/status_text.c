@@ -83,9 +83,10 @@ static void lowered_print(FILE *file, const struct status_counts *c)
 
 	if (c->lowered_ns)
 		fprintf(file,
-			"           no bytes of connections for %s, to hold the budget of %g %%: "
+			"           no bytes of connections for %s%s, to hold the budget of %g %%: "
 			"requests of that time are not followed; --budget %g%% leaves more room\n",
-			units_format_ns((int64_t)c->lowered_ns, text), c->budget_percent,
+			units_format_ns((int64_t)c->lowered_ns, text),
+			c->in_turns ? ", but for 1 s in each 30 s" : "", c->budget_percent,
 			budget_more(c));
 }
 
@@ -95,9 +96,9 @@ static unsigned int missing_print(FILE *file, const struct status_counts *c)
 	if (!c->lowered)
 		return 0;
 	fprintf(file,
-		"missing    requests through services: the budget of %g %% is too small for them "
-		"(try --budget %g%%)\n",
-		c->budget_percent, budget_more(c));
+		"missing    requests through services%s: the budget of %g %% is too small for "
+		"them (try --budget %g%%)\n",
+		c->in_turns ? ", but for 1 s in each 30 s" : "", c->budget_percent, budget_more(c));
 	return 1;
 }
 

@@ -49,7 +49,8 @@ static int filters_of_chunk(struct partial *p, const struct chunk_info *info)
 	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = info->begin_ns},
 				       .flags = (u32)info->filters &
 						(FILTER_SYSCALLS | FILTER_SPANS | FILTER_CALLS |
-						 FILTER_DETAIL | FILTER_SCOPES | FILTER_BYTES)};
+						 FILTER_DETAIL | FILTER_SCOPES | FILTER_BYTES |
+						 FILTER_BYTES_TURNS)};
 
 	return filter.flags ? partial_apply(p, &filter.head) : 0;
 }

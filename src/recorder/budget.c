@@ -40,13 +40,13 @@ static u64 system_read(void)
 void budget_begin(struct budget *b, const struct budget_options *o, const struct detail *detail,
 		  u64 now_ns)
 {
-	bool calls = detail->own != CAPTURE_DETAIL_WAITS || detail->window_ns;
-	u32 levels = 1u << GOVERNOR_WAITS;
+	bool calls = detail->own != CAPTURE_DETAIL_WAITS || detail->calls_turns.window_ns;
+	u32 levels = o->turns_least && detail->bytes ? 0 : 1u << GOVERNOR_WAITS;
 
 	if (calls)
 		levels |= 1u << GOVERNOR_CALLS;
 	if (detail->bytes)
-		levels |= 1u << GOVERNOR_BYTES;
+		levels |= 1u << GOVERNOR_BYTES | 1u << GOVERNOR_TURNS;
 	if (o->hard)
 		levels |= 1u << GOVERNOR_OFF;
 	*b = (struct budget){.ppm = o->ppm,
@@ -89,7 +89,32 @@ static void levels_predict(struct budget *b, const struct costs_second *s,
 	b->taken_of_bytes = chunks->taken_of_bytes;
 	predicted_ppm[GOVERNOR_WAITS] = share_of(ns + part_of(s->processes_ns, rest, taken),
 						 s->elapsed_ns);
+	predicted_ppm[GOVERNOR_TURNS] =
+		predicted_ppm[GOVERNOR_WAITS] +
+		(u32)((predicted_ppm[GOVERNOR_BYTES] - predicted_ppm[GOVERNOR_WAITS]) *
+		      DETAIL_BYTES_NS / DETAIL_BYTES_EVERY_NS);
 	predicted_ppm[GOVERNOR_OFF] = 0; /* nearly: the programs look at a flag */
+}
+
+/*
+ * Adds a second to the turn that it is of. True: a turn is over, and `s` is all of it. The window
+ * may lie half in a second of the next turn, which evens out.
+ */
+static bool turn_take(struct budget *b, u64 turn_ns, struct costs_second *s)
+{
+	struct costs_second turn = b->turn;
+
+	turn.elapsed_ns += s->elapsed_ns;
+	turn.processes_ns += s->processes_ns;
+	turn.programs_ns += s->programs_ns;
+	turn.calls_ns += s->calls_ns;
+	turn.bytes_ns += s->bytes_ns;
+	b->turn = turn_ns == b->turn_ns ? turn : (struct costs_second){0};
+	if (turn_ns == b->turn_ns)
+		return false;
+	b->turn_ns = turn_ns;
+	*s = turn;
+	return true;
 }
 
 /* What costs follow: the time of others in the kernel. */
@@ -103,10 +128,12 @@ static u64 load_ns(struct budget *b, const struct costs_second *s)
 
 static const char *level_name(u8 level)
 {
-	static const char *const names[] = {[GOVERNOR_OFF] = "nothing",
-					    [GOVERNOR_WAITS] = "waits",
-					    [GOVERNOR_BYTES] = "waits and bytes",
-					    [GOVERNOR_CALLS] = "calls"};
+	static const char *const names[] = {
+		[GOVERNOR_OFF] = "nothing",
+		[GOVERNOR_WAITS] = "waits",
+		[GOVERNOR_TURNS] = "waits, with bytes for 1 s in each 30 s,",
+		[GOVERNOR_BYTES] = "waits and bytes",
+		[GOVERNOR_CALLS] = "calls"};
 
 	return names[level];
 }
@@ -166,6 +193,7 @@ static int decision_tell(const struct budget *b, const struct governor_decision 
 {
 	static const u8 levels[] = {[GOVERNOR_OFF] = STEP_LEVEL_nothing,
 				    [GOVERNOR_WAITS] = STEP_LEVEL_waits,
+				    [GOVERNOR_TURNS] = STEP_LEVEL_waits_bytes_turns,
 				    [GOVERNOR_BYTES] = STEP_LEVEL_waits_bytes,
 				    [GOVERNOR_CALLS] = STEP_LEVEL_calls};
 	union {
@@ -190,7 +218,9 @@ static void level_set(const struct budget *b, struct detail *detail)
 	u8 level = b->governor.level;
 
 	detail->most = level == GOVERNOR_CALLS ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS;
-	detail->most_bytes = level >= GOVERNOR_BYTES;
+	detail->most_bytes = level >= GOVERNOR_BYTES   ? DETAIL_BYTES_ALL
+			     : level == GOVERNOR_TURNS ? DETAIL_BYTES_TURNS
+						       : DETAIL_BYTES_NONE;
 }
 
 int budget_follow(struct budget *b, struct costs *costs, struct detail *detail,
@@ -201,6 +231,9 @@ int budget_follow(struct budget *b, struct costs *costs, struct detail *detail,
 	struct costs_second s;
 
 	if (!b->ppm || !costs_second_take(costs, &s))
+		return 0;
+	if (b->governor.level == GOVERNOR_TURNS && !in.held &&
+	    !turn_take(b, detail->bytes_turns.turn_ns, &s))
 		return 0;
 	levels_predict(b, &s, chunks, in.predicted_ppm);
 	in.second = (struct governor_second){

@@ -15,6 +15,7 @@ struct budget_options {
 	u32 ppm;      /* of the CPUs' time; 0: no budget */
 	bool hard;    /* it holds even if nothing can be recorded then */
 	u64 pause_ns; /* with `hard`: how long nothing is recorded at first; 0: GOVERNOR_WAIT_NS */
+	bool turns_least; /* no less is recorded than byte ranges in turns */
 };
 
 /* Only the functions below use the fields. */
@@ -24,6 +25,8 @@ struct budget {
 	u64 system_ns; /* time of all CPUs in the kernel, when last read */
 	u64 taken, taken_of_calls, taken_of_bytes; /* of struct chunking, likewise */
 	struct governor_decision pause_step; /* the last one by which a pause began or ended */
+	struct costs_second turn;	     /* of byte ranges in turns: what it cost so far */
+	u64 turn_ns;			     /* struct detail_turns.turn_ns of it */
 };
 
 /* 0, or a negative errno if a budget (not 0) cannot be held, since nobody may measure. */

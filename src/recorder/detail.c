@@ -14,53 +14,56 @@
 
 struct detail detail_of(struct capture *capture, enum capture_detail own, bool bytes)
 {
-	return (struct detail){.capture = capture,
-			       .own = own,
-			       .most = CAPTURE_DETAIL_CALLS,
-			       .most_bytes = true,
-			       .bytes = bytes};
+	return (struct detail){
+		.capture = capture,
+		.own = own,
+		.most = CAPTURE_DETAIL_CALLS,
+		.most_bytes = DETAIL_BYTES_ALL,
+		.bytes_turns = {.window_ns = DETAIL_BYTES_NS, .every_ns = DETAIL_BYTES_EVERY_NS},
+		.bytes = bytes};
 }
 
-const char *detail_name(enum capture_detail level, bool bytes)
+const char *detail_name(enum capture_detail level, enum detail_bytes bytes)
 {
 	if (level == CAPTURE_DETAIL_CALLS)
 		return "calls";
 	if (level == CAPTURE_DETAIL_SCOPES)
 		return "scopes";
+	if (bytes == DETAIL_BYTES_TURNS)
+		return "waits,bytes=1s/30s";
 	return bytes ? "waits,bytes" : "waits";
 }
 
 void detail_windows(struct detail *d, u64 window_ns, u64 every_ns)
 {
-	d->window_ns = window_ns;
-	d->every_ns = every_ns;
+	d->calls_turns = (struct detail_turns){.window_ns = window_ns, .every_ns = every_ns};
 }
 
 /* Draws the window of the time that begins at `turn_ns`. */
-static void window_draw(struct detail *d, u64 turn_ns)
+static void window_draw(struct detail_turns *w, u64 turn_ns)
 {
-	u64 random = hash_u64(turn_ns), room_ns = d->every_ns - d->window_ns;
+	u64 random = hash_u64(turn_ns), room_ns = w->every_ns - w->window_ns;
 
 	(void)!getrandom(&random, sizeof(random), GRND_NONBLOCK);
-	d->turn_ns = turn_ns;
-	d->window_from_ns = turn_ns + random % (room_ns + 1);
+	w->turn_ns = turn_ns;
+	w->from_ns = turn_ns + random % (room_ns + 1);
 }
 
 /* A recorder that was stopped begins anew. */
-static void window_follow(struct detail *d, u64 now_ns)
+static void windows_follow(struct detail_turns *w, u64 now_ns)
 {
-	if (!d->window_ns)
+	if (!w->window_ns)
 		return;
-	if (!d->turn_ns || now_ns >= d->turn_ns + 2 * d->every_ns)
-		window_draw(d, now_ns);
-	else if (now_ns >= d->turn_ns + d->every_ns)
-		window_draw(d, d->turn_ns + d->every_ns);
+	if (!w->turn_ns || now_ns >= w->turn_ns + 2 * w->every_ns)
+		window_draw(w, now_ns);
+	else if (now_ns >= w->turn_ns + w->every_ns)
+		window_draw(w, w->turn_ns + w->every_ns);
 }
 
-static bool window_is_open(const struct detail *d, u64 now_ns)
+static bool window_is_open(const struct detail_turns *w, u64 now_ns)
 {
-	return d->window_ns && d->turn_ns && now_ns >= d->window_from_ns &&
-	       now_ns < d->window_from_ns + d->window_ns;
+	return w->window_ns && w->turn_ns && now_ns >= w->from_ns &&
+	       now_ns < w->from_ns + w->window_ns;
 }
 
 static enum capture_detail wanted(const struct detail *d, u64 now_ns)
@@ -69,26 +72,34 @@ static enum capture_detail wanted(const struct detail *d, u64 now_ns)
 		return d->asked_for;
 	if (d->most == CAPTURE_DETAIL_WAITS)
 		return CAPTURE_DETAIL_WAITS;
-	return window_is_open(d, now_ns) ? CAPTURE_DETAIL_CALLS : d->own;
+	return window_is_open(&d->calls_turns, now_ns) ? CAPTURE_DETAIL_CALLS : d->own;
 }
 
-static bool bytes_wanted(const struct detail *d)
+/* Whether the budget has byte ranges recorded in turns. */
+static bool takes_turns(const struct detail *d)
+{
+	return d->most_bytes == DETAIL_BYTES_TURNS && !(d->asked && !d->asked_scope[0]);
+}
+
+static bool bytes_wanted(const struct detail *d, u64 now_ns)
 {
 	if (d->asked && !d->asked_scope[0])
 		return d->asked_calls || d->asked_bytes;
-	return d->most_bytes;
+	if (takes_turns(d))
+		return window_is_open(&d->bytes_turns, now_ns);
+	return d->most_bytes == DETAIL_BYTES_ALL;
 }
 
 /* When the window opens, closes, or the next time begins. */
-static u64 window_due_ns(const struct detail *d, u64 now_ns)
+static u64 window_due_ns(const struct detail_turns *w, u64 now_ns)
 {
-	if (!d->window_ns || !d->turn_ns)
+	if (!w->window_ns || !w->turn_ns)
 		return UINT64_MAX;
-	if (now_ns < d->window_from_ns)
-		return d->window_from_ns;
-	if (now_ns < d->window_from_ns + d->window_ns)
-		return d->window_from_ns + d->window_ns;
-	return d->turn_ns + d->every_ns;
+	if (now_ns < w->from_ns)
+		return w->from_ns;
+	if (now_ns < w->from_ns + w->window_ns)
+		return w->from_ns + w->window_ns;
+	return w->turn_ns + w->every_ns;
 }
 
 static void asked_forget(struct detail *d)
@@ -105,11 +116,15 @@ void detail_follow(struct detail *d, u64 now_ns)
 
 	if (d->asked && now_ns >= d->asked_until_ns)
 		asked_forget(d);
-	window_follow(d, now_ns);
+	windows_follow(&d->calls_turns, now_ns);
+	if (takes_turns(d))
+		windows_follow(&d->bytes_turns, now_ns);
+	else
+		d->bytes_turns.turn_ns = 0;
 	if (now_ns < d->again_ns)
 		return;
 	if (!capture_detail_set(d->capture, wanted(d, now_ns), &e) &&
-	    !capture_bytes_set(d->capture, bytes_wanted(d), &e))
+	    !capture_bytes_set(d->capture, bytes_wanted(d, now_ns), takes_turns(d), &e))
 		return;
 	d->again_ns = now_ns + AGAIN_NS;
 	if (strcmp(e.text, d->failed.text) != 0)
@@ -117,9 +132,17 @@ void detail_follow(struct detail *d, u64 now_ns)
 	d->failed = e;
 }
 
+/* When the level changes; byte ranges may sooner. */
+static u64 level_due_ns(const struct detail *d, u64 now_ns)
+{
+	return d->asked ? d->asked_until_ns : window_due_ns(&d->calls_turns, now_ns);
+}
+
 u64 detail_due_ns(const struct detail *d, u64 now_ns)
 {
-	return d->asked ? d->asked_until_ns : window_due_ns(d, now_ns);
+	u64 level_ns = level_due_ns(d, now_ns), bytes_ns = window_due_ns(&d->bytes_turns, now_ns);
+
+	return bytes_ns < level_ns ? bytes_ns : level_ns;
 }
 
 /* Of threads in a scope; the others stay as the recording was begun, or as its budget says. */
@@ -146,7 +169,7 @@ int detail_ask(struct detail *d, const struct detail_request *request, u64 now_n
 		asked_forget(d);
 	err = request->scope ? scope_ask(d, request, e) : capture_detail_set(d->capture, level, e);
 	if (!err && !request->scope)
-		err = capture_bytes_set(d->capture, request->calls || request->bytes, e);
+		err = capture_bytes_set(d->capture, request->calls || request->bytes, false, e);
 	if (err)
 		return err;
 	d->asked = true;
@@ -163,14 +186,16 @@ int detail_ask(struct detail *d, const struct detail_request *request, u64 now_n
 static void state_tell(const struct detail *d, u64 now_ns, char *text, size_t size)
 {
 	enum capture_detail now = capture_detail(d->capture), level = now;
-	bool bytes;
-	u64 due_ns = d->asked || now != d->own ? detail_due_ns(d, now_ns) : UINT64_MAX;
+	enum detail_bytes bytes = takes_turns(d) ? DETAIL_BYTES_TURNS : DETAIL_BYTES_ALL;
+	u64 due_ns = d->asked || now != d->own ? level_due_ns(d, now_ns) : UINT64_MAX;
 
 	if (d->asked && d->asked_scope[0])
 		level = d->asked_calls ? CAPTURE_DETAIL_CALLS : CAPTURE_DETAIL_WAITS;
-	bytes = !(capture_filters(d->capture) & FILTER_BYTES) && d->bytes;
+	if (!d->bytes || (bytes == DETAIL_BYTES_ALL && capture_filters(d->capture) & FILTER_BYTES))
+		bytes = DETAIL_BYTES_NONE;
 	snprintf(text, size, "%s %s %" PRIu64 "%s%s\n",
-		 d->paused ? "nothing" : detail_name(level, bytes), detail_name(d->own, d->bytes),
+		 d->paused ? "nothing" : detail_name(level, bytes),
+		 detail_name(d->own, d->bytes ? DETAIL_BYTES_ALL : DETAIL_BYTES_NONE),
 		 due_ns == UINT64_MAX ? 0 : due_ns - now_ns, d->asked_scope[0] ? " " : "",
 		 d->asked_scope);
 }

@@ -15,18 +15,31 @@
 #include "capture/capture.h"
 #include "recorder/detail_scope.h"
 
+/* Byte ranges that a budget allows. */
+enum detail_bytes { DETAIL_BYTES_NONE, DETAIL_BYTES_TURNS, DETAIL_BYTES_ALL };
+
+/* With DETAIL_BYTES_TURNS, for a second in each half minute. */
+#define DETAIL_BYTES_NS 1000000000ull
+#define DETAIL_BYTES_EVERY_NS (30 * DETAIL_BYTES_NS)
+
+/* Something is recorded for a time, once in each longer one. */
+struct detail_turns {
+	u64 window_ns, every_ns; /* for so long, once in each such time; 0: never */
+	u64 turn_ns;		 /* when the present such time began; 0: none has */
+	u64 from_ns;		 /* when the window in it opens */
+};
+
 struct detail {
 	struct capture *capture; /* borrowed; NULL: it was not opened yet */
 	enum capture_detail own; /* of the recording; with scopes that differ: _SCOPES */
 	bool bytes;		 /* byte ranges are recorded, unless the level is lowered */
 	/* No more than that is recorded unless it is asked for: a budget. */
 	enum capture_detail most;
-	bool most_bytes;	 /* likewise: byte ranges are */
-	bool paused;		 /* likewise: nothing is. Only the recorder sets it */
-	u64 window_ns, every_ns; /* calls for so long, once in each such time; 0: never */
-	u64 turn_ns;		 /* when the present such time began; 0: none has */
-	u64 window_from_ns;	 /* when calls are recorded in it */
-	bool asked;		 /* `asked_for` holds until asked_until_ns */
+	enum detail_bytes most_bytes;	 /* likewise: byte ranges are, where they are at all */
+	bool paused;			 /* likewise: nothing is. Only the recorder sets it */
+	struct detail_turns calls_turns; /* in which calls are recorded */
+	struct detail_turns bytes_turns; /* in which byte ranges are, with DETAIL_BYTES_TURNS */
+	bool asked;			 /* `asked_for` holds until asked_until_ns */
 	enum capture_detail asked_for;
 	bool asked_calls;
 	bool asked_bytes;		      /* with `waits`: byte ranges, too */
@@ -42,8 +55,8 @@ struct detail detail_of(struct capture *capture, enum capture_detail own, bool b
 /* Calls for window_ns in each every_ns, at an offset that is drawn each time. 0: never. */
 void detail_windows(struct detail *d, u64 window_ns, u64 every_ns);
 
-/* "calls", "scopes", "waits" or "waits,bytes"; static. */
-const char *detail_name(enum capture_detail level, bool bytes);
+/* "calls", "scopes", "waits" or "waits,bytes"; static. In turns: "waits,bytes=1s/30s". */
+const char *detail_name(enum capture_detail level, enum detail_bytes bytes);
 
 /*
  * Sets the level that holds now, by capture_detail_set(). A level that cannot be set leaves the

@@ -59,6 +59,8 @@ static bool is_above(const struct governor *g, const struct governor_input *in)
 
 	if (in->second.cost_ppm > 2 * g->budget_ppm)
 		return true;
+	if (g->level == GOVERNOR_TURNS)
+		return beyond > 0;
 	for (size_t i = 1; i <= kept(g) && seconds < GOVERNOR_SECONDS; i++, seconds++)
 		beyond += (s64)g->seconds[(g->count - i) % GOVERNOR_SECONDS].cost_ppm - budget;
 	return beyond > (GOVERNOR_SECONDS - seconds) * room / 2;

@@ -10,6 +10,8 @@
  * - Up: after first_wait_ns (30 s) at the earliest, once what the level cost, scaled to the load of
  * now, fits. If the level does not hold for as long as was waited for it, the next try waits twice
  * as long, up to ten minutes. After ten minutes it tries whatever is predicted.
+ * - Byte ranges in turns cost much in some seconds and little in the others, so what counts there
+ *   is each turn as a whole.
  * - The lowest level of a hard budget records nothing. From there it tries the next one each time,
  *   whatever is predicted: so something is recorded now and then.
  */
@@ -29,12 +31,13 @@
 enum governor_level {
 	GOVERNOR_OFF, /* nothing is recorded */
 	GOVERNOR_WAITS,
+	GOVERNOR_TURNS, /* and byte ranges, in turns */
 	GOVERNOR_BYTES, /* and byte ranges */
 	GOVERNOR_CALLS,
 	GOVERNOR_LEVELS
 };
 
-/* A second, more or less. Shares of the CPUs are in millionths. */
+/* A second, more or less; at GOVERNOR_TURNS a whole turn. Shares of the CPUs are in millionths. */
 struct governor_second {
 	u64 elapsed_ns;
 	u32 cost_ppm; /* what recording cost in it */

@@ -217,8 +217,10 @@ static int capture_begin(struct recorder *r, struct error *e)
 	const struct recorder_options *o = &r->options;
 	struct capture_options scope = recorder_capture_options(o);
 	struct capture_sink sink = recorder_sink(r);
-	const struct budget_options budget = {
-		.ppm = o->budget_ppm, .hard = o->budget_hard, .pause_ns = o->budget_pause_ns};
+	const struct budget_options budget = {.ppm = o->budget_ppm,
+					      .hard = o->budget_hard,
+					      .pause_ns = o->budget_pause_ns,
+					      .turns_least = o->budget_turns};
 	int err = budget_check(o->budget_ppm, e);
 
 	scope.keep_capabilities = recorder_directory_capabilities(&r->hold, r->owner) |
@@ -405,7 +407,7 @@ static u64 most(u64 a, u64 b)
 /* Whether the budget has lowered the level of detail. */
 static bool is_lowered(const struct detail *d)
 {
-	return d->paused || d->most < d->own || (d->bytes && !d->most_bytes);
+	return d->paused || d->most < d->own || (d->bytes && d->most_bytes != DETAIL_BYTES_ALL);
 }
 
 /*
@@ -430,6 +432,7 @@ void recorder_counts(struct recorder *r, struct recorder_counts *out)
 	out->not_followed = c.not_followed;
 	out->lights_unread = c.lights_unread;
 	out->lowered = is_lowered(&r->detail);
+	out->in_turns = r->detail.bytes && r->detail.most_bytes == DETAIL_BYTES_TURNS;
 	out->begin_ns = r->begin_ns;
 	out->end_ns = r->end_ns;
 }

@@ -54,6 +54,7 @@ struct recorder_options {
 	u32 budget_ppm;		    /* of the CPUs' time, in millionths; 0: no budget */
 	bool budget_hard;	    /* holds it by pauses, too; not with `flight` */
 	u64 budget_pause_ns;	    /* with budget_hard: the first pause; 0: as usual */
+	bool budget_turns;	    /* it leaves byte ranges in turns at least */
 	u64 stacks_min_ns;	    /* 0: no stacks of waits */
 	u64 sample_hz;		    /* 0: no samples */
 	u64 stack_bytes;	    /* of user stacks; 0: default */
@@ -128,6 +129,7 @@ struct recorder_counts {
 	bool no_kernel_stacks; /* although stacks are asked for */
 	u64 rings_missed;      /* programs whose span rings could not be read */
 	bool lowered;	       /* to hold the budget, less is recorded now than was asked for */
+	bool in_turns;	       /* with it: byte ranges for a second in each half minute */
 	u64 begin_ns, end_ns;
 };
 

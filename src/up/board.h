@@ -45,9 +45,10 @@ struct board_capture {
 	atomic_int keep_pid;   /* of its child that deletes old chunks; 0: none */
 	atomic_uint_fast64_t keep_starts;
 	atomic_uint_fast64_t begun_next; /* one more than the number of its first chunk */
-	/* how long the bytes of connections were not recorded, to hold the budget */
+	/* how long the bytes of connections were not recorded all the time, to hold the budget */
 	atomic_uint_fast64_t lowered_ns;
 	atomic_bool lowered;	/* they are not now */
+	atomic_bool in_turns;	/* with it: they are for a second in each half minute */
 	atomic_uint budget_ppm; /* of the CPUs' time, in millionths; 0: none */
 };
 

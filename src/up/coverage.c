@@ -146,8 +146,8 @@ int coverage_chunk(struct coverage_table *t, const struct chunk_info *info,
 	err = coverage_add(t, &one);
 	if (!lost || err)
 		return err;
-	one.kind = COVERAGE_NO_BYTES;
-	if (info->filters & FILTER_BYTES)
+	one.kind = info->filters & FILTER_BYTES_TURNS ? COVERAGE_TURNS : COVERAGE_NO_BYTES;
+	if (info->filters & (FILTER_BYTES | FILTER_BYTES_TURNS))
 		err = coverage_add(t, &one);
 	one.end_ns = info->end_ns - clock->monotonic_ns + clock->unix_ns;
 	one.kind = COVERAGE_LOST;
@@ -222,8 +222,10 @@ static void interval_look(struct looking *l, const struct coverage_interval *i, 
 		l->out->incomplete += i->count;
 		break;
 	case COVERAGE_NO_BYTES:
+	case COVERAGE_TURNS:
 		gap_add(l->out, i->begin_ns > from_ns ? i->begin_ns : from_ns,
-			i->end_ns < l->to_ns ? i->end_ns : l->to_ns, "bytes_left_out");
+			i->end_ns < l->to_ns ? i->end_ns : l->to_ns,
+			i->kind == COVERAGE_TURNS ? "bytes_in_turns" : "bytes_left_out");
 		break;
 	default:
 		stretch_look(l, i);

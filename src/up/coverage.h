@@ -23,6 +23,7 @@ enum coverage_kind {
 	COVERAGE_NO_BYTES, /* the bytes of connections were left out, to hold the budget */
 	COVERAGE_LOST,	   /* so many records were lost */
 	COVERAGE_CUT,	   /* so many fields of records were cut or could not be read */
+	COVERAGE_TURNS,	   /* the bytes of connections were recorded in turns, likewise */
 	COVERAGE_KINDS
 };
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "map/span/filters.h"
 #include "up/board.h"
 
 #define OWN_PROGRAM "fathom"
@@ -90,6 +91,14 @@ static bool was_decided(const struct decider *d, const struct requests *r,
 	       decider_has(d, request_span_id(r, &r->spans.data[t->first]));
 }
 
+static bool is_whole(const struct decider_input *in, const struct extent *e)
+{
+	u64 from_ns = e->begin_ns > DECIDER_LEAD_NS ? e->begin_ns - DECIDER_LEAD_NS : 0;
+	u64 to_ns = e->open ? in->to_ns : e->end_ns;
+
+	return !(partial_filters(in->p, from_ns, to_ns + 1) & FILTER_BYTES);
+}
+
 int decider_choose(const struct decider *d, const struct decider_input *in, struct decision *out)
 {
 	u64 open_ns = in->open_ns ? in->open_ns : DECIDER_OPEN_NS;
@@ -105,7 +114,7 @@ int decider_choose(const struct decider *d, const struct decider_input *in, stru
 
 		if (t->flags & TRACE_OF_STREAM ||
 		    decider_is_own(in, &in->r->exchanges.data[t->exchange]) ||
-		    was_decided(d, in->r, t, &e))
+		    was_decided(d, in->r, t, &e) || !is_whole(in, &e))
 			continue;
 		if (is_long || (!e.open && e.end_ns <= ended_ns)) {
 			err = vec_push(&out->traces, (u32)i);

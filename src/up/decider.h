@@ -14,9 +14,10 @@
 
 #define DECIDER_WAIT_NS 10000000000ull /* after the end of a request */
 #define DECIDER_OPEN_NS                                                                            \
-	60000000000ull		   /* one that is open for longer is decided without its end       \
-				    */
-#define DECIDER_STORED_MAX 262144u /* spans that are remembered */
+	60000000000ull		     /* one that is open for longer is decided without its end     \
+				      */
+#define DECIDER_LEAD_NS 100000000ull /* see decider_choose() */
+#define DECIDER_STORED_MAX 262144u   /* spans that are remembered */
 #define DECIDER_OWN_MAX 8
 
 struct decider_span {
@@ -33,6 +34,7 @@ struct decider {
 
 struct decider_input {
 	const struct requests *r; /* of one host */
+	const struct partial *p;  /* of that time, finished */
 	u64 to_ns;		  /* the end of the window */
 	u64 wait_ns;		  /* after the end of a request */
 	u64 open_ns;		  /* one that is open for longer is decided; 0: DECIDER_OPEN_NS */
@@ -49,7 +51,11 @@ struct decision {
 /* Whether the program that follows requests makes or serves this one: who looks sees no more. */
 bool decider_is_own(const struct decider_input *in, const struct exchange *x);
 
-/* Chooses. 0 or -ENOMEM. */
+/*
+ * Chooses. A request is left out, as if it had not been seen, if byte ranges were recorded in only
+ * a part of its time, or began to be less than DECIDER_LEAD_NS before it: then it may be a part of
+ * one whose begin was not seen. 0 or -ENOMEM.
+ */
 int decider_choose(const struct decider *d, const struct decider_input *in, struct decision *out);
 
 /*

@@ -279,6 +279,7 @@ static int pass_run(struct pass *p, u64 wait_ns, u64 open_ns)
 	int err = requests_follow(&p->requests, &p->host, 1, &options);
 
 	p->input = (struct decider_input){.r = &p->requests,
+					  .p = p->host.p,
 					  .to_ns = recent_last(&f->recent)->end_ns,
 					  .wait_ns = wait_ns,
 					  .open_ns = open_ns};

@@ -63,6 +63,7 @@ static void counts_tell(struct recorder *r, struct board_capture *board, u64 *to
 	atomic_store(&board->lost,
 		     counts.lost_buffer + counts.lost_recursion + counts.lost_application);
 	lowered_tell(board, counts.lowered, told_ns);
+	atomic_store(&board->in_turns, counts.in_turns);
 }
 
 static int host_record(struct part_context *c, struct recorder *r, u64 first, struct error *e)
@@ -76,6 +77,7 @@ static int host_record(struct part_context *c, struct recorder *r, u64 first, st
 
 	atomic_store(&board->raised_pid, 0);
 	atomic_store(&board->lowered, false);
+	atomic_store(&board->in_turns, false);
 	atomic_store(&board->budget_ppm, c->options->budget_ppm);
 	if (!atomic_load(&board->begun_next)) {
 		atomic_store(&board->begun_ns, clock_now_ns());
@@ -262,6 +264,7 @@ int part_capture(struct part_context *c, struct error *e)
 					   .no_calls = true,
 					   .no_bytes = c->options->no_bytes,
 					   .budget_ppm = c->options->budget_ppm,
+					   .budget_turns = true,
 					   .rotate = {.time_ns = CHUNK_NS},
 					   .keep = c->options->keep};
 	struct readers readers = {.c = c};

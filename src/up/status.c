@@ -262,6 +262,7 @@ void up_parts_write(const struct board *board, struct json *j)
 	if (atomic_load(&capture->raised_pid))
 		json_s64(j, "raised_pid", atomic_load(&capture->raised_pid));
 	json_bool(j, "lowered", atomic_load(&capture->lowered));
+	json_bool(j, "in_turns", atomic_load(&capture->in_turns));
 	json_u64(j, "lowered_ns", atomic_load(&capture->lowered_ns));
 	json_double(j, "budget_percent", (double)atomic_load(&capture->budget_ppm) / 1e4);
 	json_object_end(j);

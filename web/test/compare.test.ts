@@ -149,6 +149,7 @@ test("losses are sentences, and nothing is said where there is none", () => {
   assert.match(losses[1], /^Requests through services .* not recorded for 4.*, and are not now\. .* try fathom up --budget 20%\.$/);
   assert.match(leftOutNow(capture), /^Requests through services .* missing now\. The budget of 5 % .* --budget 20%\.$/);
   assert.equal(leftOutNow({ ...capture, lowered: false }), "");
+  assert.match(leftOutNow({ ...capture, in_turns: true }), / missing now, but for one second in thirty\. /);
   assert.match(losses[2], /^Requests of 25 seconds /);
 });
 

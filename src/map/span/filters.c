@@ -42,7 +42,7 @@ struct known {
 };
 
 #define CALLS_FLAGS ((u32)(FILTER_CALLS | FILTER_SCOPES))
-#define LEVEL_FLAGS (CALLS_FLAGS | FILTER_BYTES)
+#define LEVEL_FLAGS (CALLS_FLAGS | FILTER_BYTES | FILTER_BYTES_TURNS)
 
 struct filtering {
 	struct partial *p;

@@ -90,6 +90,17 @@ TEST(what_the_budget_leaves_out_is_told_first_with_what_to_do)
 	free(text);
 }
 
+TEST(bytes_in_turns_are_told)
+{
+	char *text = printed("{\"state\":\"ok\",\"capture\":{\"chunks\":1,\"lowered\":true,"
+			     "\"in_turns\":true,\"lowered_ns\":4000000000,"
+			     "\"budget_percent\":5}}");
+
+	CHECK(strstr(text, "missing    requests through services, but for 1 s in each 30 s: "));
+	CHECK(strstr(text, "no bytes of connections for 4.00 s, but for 1 s in each 30 s, to "));
+	free(text);
+}
+
 TEST(where_nothing_is_recorded_there_are_no_zeros_of_it)
 {
 	char *text = printed("{\"state\":\"ok\",\"processes\":[{\"name\":\"capture\","

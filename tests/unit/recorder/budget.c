@@ -102,8 +102,28 @@ TEST(byte_ranges_are_a_level_of_their_own)
 	CHECK_EQ(h.steps[0].predicted_ppm, 20000);
 	second(&h, 7, 0, 5, 80);
 	second(&h, 7, 0, 5, 80);
-	CHECK(!h.detail.most_bytes);
-	check_step(&h, 1, STEP_LEVEL_waits_bytes, STEP_LEVEL_waits, STEP_above);
+	CHECK_EQ(h.detail.most_bytes, DETAIL_BYTES_TURNS);
+	check_step(&h, 1, STEP_LEVEL_waits_bytes, STEP_LEVEL_waits_bytes_turns, STEP_above);
+}
+
+/* What counts is a turn as a whole: it is over when the next one begins. */
+TEST(turns_that_cost_too_much_are_given_up)
+{
+	struct host h = host_of(true);
+
+	second(&h, 10, 8, 1, 80);
+	second(&h, 7, 0, 5, 80);
+	second(&h, 7, 0, 5, 80);
+	CHECK_EQ(h.count, 2);
+	h.detail.bytes_turns.turn_ns = 1;
+	for (int i = 0; i < 10; i++) {
+		second(&h, i == 5 ? 20 : 2, 0, i == 5 ? 18 : 0, 80);
+		CHECK_EQ(h.detail.most_bytes, DETAIL_BYTES_TURNS);
+	}
+	h.detail.bytes_turns.turn_ns = 2;
+	second(&h, 2, 0, 0, 80);
+	CHECK_EQ(h.detail.most_bytes, DETAIL_BYTES_NONE);
+	check_step(&h, 2, STEP_LEVEL_waits_bytes_turns, STEP_LEVEL_waits, STEP_above);
 }
 
 TEST(what_somebody_asked_for_is_left_alone)

@@ -31,13 +31,15 @@ static struct host host_of(u32 waits, u32 calls)
 	return h;
 }
 
+#define ALL_BUT_TURNS (((1u << GOVERNOR_LEVELS) - 1) & ~(1u << GOVERNOR_TURNS))
+
 /* A host whose recording has byte ranges, and can pause. */
 static struct host host_of_all(u32 waits, u32 bytes, u32 calls)
 {
 	struct host h = host_of(waits, calls);
 
 	h.percent[GOVERNOR_BYTES] = bytes;
-	h.g = governor_begin(BUDGET, (1u << GOVERNOR_LEVELS) - 1, h.now_ns);
+	h.g = governor_begin(BUDGET, ALL_BUT_TURNS, h.now_ns);
 	return h;
 }
 
@@ -419,6 +421,54 @@ TEST(a_pause_can_be_shorter_and_ends_even_if_it_does_not_hold_the_budget)
 	seconds(&h, 4, 900000); /* the try fails, late as it may be */
 	CHECK_EQ(h.g.level, GOVERNOR_OFF);
 	CHECK_EQ(h.g.wait_ns, 4 * SECOND_NS);
+}
+
+/* Waits cost 2 % and byte ranges 7 %: in turns little more than waits. An input there is a turn. */
+static struct host host_of_turns(u32 waits, u32 levels)
+{
+	struct host h = host_of(waits, 0);
+
+	h.percent[GOVERNOR_BYTES] = waits + 5;
+	h.percent[GOVERNOR_TURNS] = waits;
+	h.g = governor_begin(BUDGET, levels, h.now_ns);
+	return h;
+}
+
+#define WITH_TURNS (1u << GOVERNOR_WAITS | 1u << GOVERNOR_TURNS | 1u << GOVERNOR_BYTES)
+
+TEST(byte_ranges_that_do_not_fit_are_recorded_in_turns)
+{
+	struct host h = host_of_turns(2, WITH_TURNS);
+	struct governor_decision d = second(&h, 1000000);
+
+	CHECK_EQ(d.why, STEP_above);
+	CHECK_EQ(d.to, GOVERNOR_TURNS);
+	seconds(&h, 500, 1000000);
+	CHECK_EQ(h.g.level, GOVERNOR_TURNS);
+	seconds(&h, 60, 100000); /* with less load all of them fit */
+	CHECK_EQ(h.g.level, GOVERNOR_BYTES);
+}
+
+TEST(a_turn_above_the_budget_is_enough_to_end_turns)
+{
+	struct host h = host_of_turns(4, WITH_TURNS);
+
+	seconds(&h, 10, 500000);
+	CHECK_EQ(h.g.level, GOVERNOR_TURNS);
+	h.percent[GOVERNOR_WAITS] = 2;
+	seconds(&h, 2, 900000); /* 3.6 %; the first one may be of both levels */
+	CHECK_EQ(h.g.level, GOVERNOR_WAITS);
+}
+
+/* Of `fathom up`: else no request would be followed on a host that is always busy. */
+TEST(where_turns_are_the_least_they_stay_and_that_is_told)
+{
+	struct host h = host_of_turns(4, WITH_TURNS & ~(1u << GOVERNOR_WAITS));
+
+	seconds(&h, 100, 1000000);
+	CHECK_EQ(h.g.level, GOVERNOR_TURNS);
+	CHECK_EQ(h.steps[STEP_above], 1);
+	CHECK_EQ(h.steps[STEP_beyond], 1);
 }
 
 TEST_MAIN()

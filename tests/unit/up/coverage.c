@@ -118,6 +118,24 @@ TEST(what_was_left_out_and_what_is_damaged_are_gaps)
 	coverage_free(&t);
 }
 
+TEST(bytes_in_turns_are_one_gap)
+{
+	struct coverage_table t = {0};
+	struct coverage c;
+
+	for (int i = 0; i < 9; i++) {
+		struct chunk_info info = chunk_of(i);
+
+		info.filters = FILTER_BYTES_TURNS | (i == 4 ? 0 : FILTER_BYTES);
+		CHECK_EQ(coverage_chunk(&t, &info, &nothing), 0);
+	}
+	c = looked(&t, T, T + 9 * SECOND);
+	CHECK(c.share == 1);
+	CHECK_EQ(c.gaps_count, 1);
+	gap_check(&c, 0, T, T + 9 * SECOND, "bytes_in_turns");
+	coverage_free(&t);
+}
+
 TEST(the_time_before_all_is_unknown)
 {
 	struct coverage_table t = {0};

@@ -10,14 +10,29 @@
 
 struct passing {
 	const struct chain *c;
+	u64 bytes_from_ns, bytes_to_ns; /* byte ranges are recorded then; 0: always */
 	struct decider d;
 	struct map seen; /* ids of spans that were decided */
 	size_t spans, requests, open, twice;
 };
 
-/* The records of [from_ns, to_ns), behind those of the head. */
-static struct partial *window_map(const struct chain *c, u64 from_ns, u64 to_ns)
+static void filter_apply(struct partial *p, u64 time_ns, u32 flags)
 {
+	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = time_ns},
+				       .flags = FILTER_DETAIL | FILTER_BYTES_TURNS | flags};
+
+	CHECK_EQ(partial_apply(p, &filter.head), 0);
+}
+
+static bool has_bytes(const struct passing *p, u64 time_ns)
+{
+	return !p->bytes_to_ns || (time_ns >= p->bytes_from_ns && time_ns < p->bytes_to_ns);
+}
+
+/* The records of [from_ns, to_ns), behind those of the head. */
+static struct partial *window_map(const struct passing *passing, u64 from_ns, u64 to_ns)
+{
+	const struct chain *c = passing->c;
 	struct partial *p = partial_new(&(struct partial_options){.spans = true});
 
 	CHECK(p != NULL);
@@ -25,8 +40,14 @@ static struct partial *window_map(const struct chain *c, u64 from_ns, u64 to_ns)
 	for (size_t i = 0; i < c->t.records.count; i++) {
 		const union talk_record *r = &c->t.records.data[i];
 
-		if (i < HEAD || (r->head.time_ns >= from_ns && r->head.time_ns < to_ns))
+		if (i < HEAD || (r->head.time_ns >= from_ns && r->head.time_ns < to_ns &&
+				 has_bytes(passing, r->head.time_ns)))
 			apply(p, r);
+	}
+	if (passing->bytes_to_ns) {
+		filter_apply(p, 1, FILTER_BYTES);
+		filter_apply(p, passing->bytes_from_ns, 0);
+		filter_apply(p, passing->bytes_to_ns, FILTER_BYTES);
 	}
 	CHECK_EQ(partial_finish(p), 0);
 	return p;
@@ -57,10 +78,11 @@ static void pass(struct passing *p, u64 to_ns, u64 wait_ns, u32 own)
 {
 	u64 undecided_ns = p->d.undecided_ns;
 	u64 from_ns = undecided_ns > BEFORE_NS ? undecided_ns - BEFORE_NS : 0;
-	struct partial *window = window_map(p->c, from_ns, to_ns);
+	struct partial *window = window_map(p, from_ns, to_ns);
 	struct request_host host = {.p = window, .name = "host", .boot = 7};
 	struct requests r;
-	struct decider_input in = {.r = &r, .to_ns = to_ns, .wait_ns = wait_ns, .own = {own}};
+	struct decider_input in = {
+		.r = &r, .p = window, .to_ns = to_ns, .wait_ns = wait_ns, .own = {own}};
 	struct decision decision = {0};
 
 	CHECK_EQ(requests_make(&r, &host, 1, REQUEST_PROBABILITY_PPM), 0);
@@ -184,6 +206,34 @@ TEST(a_request_that_is_open_for_long_is_decided_without_its_end)
 			 (to_ns > DECIDER_WAIT_NS) + (to_ns > DECIDER_OPEN_NS + SECOND_NS));
 	}
 	CHECK_EQ(p.open, 1);
+	CHECK_EQ(p.twice, 0);
+	passing_free(&p);
+	vec_free(&c.t.records);
+}
+
+/* Others may be the end of one whose begin was not seen, or have calls that were not. */
+TEST(where_byte_ranges_are_recorded_in_turns_only_requests_within_a_turn_are_decided)
+{
+	struct passing p = {.bytes_from_ns = 10 * SECOND_NS, .bytes_to_ns = 20 * SECOND_NS};
+	struct chain c;
+
+	chain_begin(&c);
+	p.c = &c;
+	while (c.t.now_ns < 40 * SECOND_NS) {
+		u64 begun_ns = c.t.now_ns;
+
+		chain_ask(&c, 2);
+		c.t.now_ns = begun_ns + SECOND_NS;
+	}
+	c.t.now_ns = 10 * SECOND_NS + DECIDER_LEAD_NS / 2; /* too soon */
+	chain_ask(&c, 1);
+	c.t.now_ns = 20 * SECOND_NS - 1000; /* its end is not seen */
+	long_ask(&c, SECOND_NS);
+	for (u64 to_ns = SECOND_NS; to_ns < 120 * SECOND_NS; to_ns += 3 * SECOND_NS)
+		pass(&p, to_ns, DECIDER_WAIT_NS, 0);
+	CHECK(p.requests >= 9 && p.requests <= 10);
+	CHECK_EQ(p.spans, p.requests * 6);
+	CHECK_EQ(p.open, 0);
 	CHECK_EQ(p.twice, 0);
 	passing_free(&p);
 	vec_free(&c.t.records);

@@ -23,7 +23,7 @@ export interface Status {
     readonly dropped: number; readonly failures: number; readonly unlisted_spans: number; readonly kernel_spans: number; readonly entries_refused: number; readonly error?: string;
   };
   readonly processes?: readonly Process[];
-  readonly capture?: { readonly chunks: number; readonly bytes: number; readonly lost: number; readonly behind_ns: number; readonly programs_missed: number; readonly lowered: boolean; readonly lowered_ns: number; readonly budget_percent?: number };
+  readonly capture?: { readonly chunks: number; readonly bytes: number; readonly lost: number; readonly behind_ns: number; readonly programs_missed: number; readonly lowered: boolean; readonly in_turns?: boolean; readonly lowered_ns: number; readonly budget_percent?: number };
   readonly map?: {
     readonly chunks: number; readonly damaged: number; readonly spans: number; readonly refused: number; readonly late: number; readonly given_up: number;
     readonly forgotten: number; readonly behind_ns: number; readonly kernel_spans: number; readonly kernel_left_out: number; readonly pins: number; readonly pins_failed: number;
