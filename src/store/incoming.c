@@ -19,7 +19,8 @@ static int out_of_memory(struct error *e)
 /* Takes what an older version added out of the sums. */
 static int old_take_out(struct store *s, const struct known_version *old)
 {
-	const struct told told = {.measured = old->measured, .time = old->time};
+	const struct told told = {
+		.measured = old->measured, .time = old->time, .stands_for = old->stands_for};
 	const struct received_span span = {.begin_ns = old->begin_ns,
 					   .end_ns = old->begin_ns + old->duration_ns,
 					   .status = old->is_error ? RECEIVED_ERROR : 0};
@@ -200,7 +201,7 @@ struct calling {
 
 static int call_take(void *arg, const struct known_call *call)
 {
-	static const struct told nothing;
+	const struct told told = {.stands_for = call->stands_for};
 	const struct calling *c = arg;
 	const struct received_span span = {.begin_ns = call->begin_ns,
 					   .end_ns = call->begin_ns + call->duration_ns,
@@ -210,7 +211,7 @@ static int call_take(void *arg, const struct known_call *call)
 
 	if (err || !number)
 		return err;
-	return span_sums_add(&c->store->sums, &span, &nothing, number, 1) ? out_of_memory(c->e) : 0;
+	return span_sums_add(&c->store->sums, &span, &told, number, 1) ? out_of_memory(c->e) : 0;
 }
 
 int calls_append(struct store *s, struct error *e)

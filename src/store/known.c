@@ -15,6 +15,7 @@
 struct known_span {
 	uint64_t key, parent_key;
 	uint64_t begin_ns, duration_ns;
+	uint32_t stands_for;
 	uint16_t service;
 	bool is_error;
 	bool is_called; /* if the parent is known, it may be in another service */
@@ -23,6 +24,7 @@ struct known_span {
 struct waiting {
 	struct waiting *next;
 	uint64_t begin_ns, duration_ns;
+	uint32_t stands_for;
 	uint16_t service;
 	bool is_error;
 };
@@ -107,13 +109,14 @@ static const struct known_version *version_find(const struct known *k, uint64_t 
 	return version;
 }
 
-static int span_note(struct known *k, const struct received_span *span, uint64_t id,
-		     uint16_t service)
+static int span_note(struct known *k, const struct received_span *span, const struct told *told,
+		     uint64_t id, uint16_t service)
 {
 	struct known_span note = {.key = key_of(span->trace, span->span_id, span->shared),
 				  .parent_key = key_of_parent(span),
 				  .begin_ns = span->begin_ns,
 				  .duration_ns = received_duration_ns(span),
+				  .stands_for = told->stands_for,
 				  .service = service,
 				  .is_error = span->status == RECEIVED_ERROR,
 				  .is_called = span->shared || (span->parent_id &&
@@ -142,7 +145,7 @@ int known_ask(struct known *k, const struct received_span *span, const struct to
 	if (known_find(k, id, UINT64_MAX, &was))
 		return told->version ? KNOWN_UNSURE : KNOWN_REPEAT;
 	err = told->is_context || told->call_counted ? known_ids_add(&k->fresh, id, service)
-						     : span_note(k, span, id, service);
+						     : span_note(k, span, told, id, service);
 	return err ? err : KNOWN_NEW;
 }
 
@@ -175,7 +178,8 @@ int known_version_put(struct known *k, const struct received_span *span, const s
 					  received_duration_ns(span),
 					  span->status == RECEIVED_ERROR,
 					  told->measured,
-					  told->time};
+					  told->time,
+					  told->stands_for};
 	return 0;
 }
 
@@ -184,6 +188,7 @@ static int call_tell(const struct known *k, uint16_t parent, const struct waitin
 {
 	struct known_call call = {.begin_ns = child->begin_ns,
 				  .duration_ns = child->duration_ns,
+				  .stands_for = child->stands_for,
 				  .is_error = child->is_error};
 
 	if (!parent || !child->service || parent == child->service)
@@ -220,8 +225,11 @@ static int waiting_add(struct known *k, uint64_t parent_key, const struct waitin
 static int span_calls(struct known *k, const struct known_span *span,
 		      int (*take)(void *arg, const struct known_call *call), void *arg)
 {
-	const struct waiting child = {NULL, span->begin_ns, span->duration_ns, span->service,
-				      span->is_error};
+	const struct waiting child = {.begin_ns = span->begin_ns,
+				      .duration_ns = span->duration_ns,
+				      .stands_for = span->stands_for,
+				      .service = span->service,
+				      .is_error = span->is_error};
 	uint16_t parent;
 	int err = 0;
 

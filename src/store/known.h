@@ -24,12 +24,14 @@ struct known_version {
 	uint64_t version, operation, begin_ns, duration_ns;
 	bool is_error, measured;
 	struct split time;
+	uint32_t stands_for;
 };
 
 /* A call between two services. */
 struct known_call {
 	const char *parent, *child; /* live as long as the known spans */
 	uint64_t begin_ns, duration_ns;
+	uint32_t stands_for; /* as that of struct told */
 	bool is_error;
 };
 

@@ -51,8 +51,8 @@ static int value_add(struct map *m, const struct span_sum *like, uint64_t value_
 	if (!sum || durations_add(&sum->durations, value_ns, times))
 		return -ENOMEM;
 	sum->count += (uint64_t)(int64_t)times;
-	sum->total_ns += times < 0 ? -value_ns : value_ns;
-	sum->measured += times < 0 ? -like->measured : like->measured;
+	sum->total_ns += value_ns * (uint64_t)(int64_t)times;
+	sum->measured += like->measured * (uint64_t)(int64_t)times;
 	if (times > 0 && value_ns > sum->max_ns)
 		sum->max_ns = value_ns;
 	return 0;
@@ -66,8 +66,10 @@ int span_sums_add(struct span_sums *s, const struct received_span *span, const s
 				.is_error = span->status == RECEIVED_ERROR,
 				.part = SUMS_DURATION,
 				.measured = told->measured};
-	int err = value_add(&s->fresh, &like, received_duration_ns(span), times);
+	int err;
 
+	times *= told->stands_for ? (int)told->stands_for : 1;
+	err = value_add(&s->fresh, &like, received_duration_ns(span), times);
 	like.measured = 0;
 	for (unsigned int i = 0; told->measured && i < SPLIT_PARTS_COUNT && !err; i++) {
 		like.part = (uint8_t)i;

@@ -47,7 +47,10 @@ struct span_sums {
 	struct bytes text;
 };
 
-/* Adds a span to the sums, or, with `times` -1, takes it out. */
+/*
+ * Adds a span to the sums, or, with `times` -1, takes it out. One that stands for others
+ * (told.stands_for) counts for them, too.
+ */
 int span_sums_add(struct span_sums *s, const struct received_span *span, const struct told *told,
 		  uint64_t operation, int times);
 

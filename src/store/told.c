@@ -6,6 +6,7 @@
 #define PREFIX "fathom."
 #define TIME "time."
 #define UNIT "_ns"
+#define STANDS_FOR_MAX 10000u
 
 static void part_take(struct told *told, const char *name, int64_t ns)
 {
@@ -51,6 +52,9 @@ struct told told_of(const struct received_span *span)
 			part_take(&told, name + strlen(TIME), a->integer);
 		else if (strcmp(name, "version") == 0 && a->integer > 0)
 			told.version = (uint64_t)a->integer;
+		else if (strcmp(name, "stands_for") == 0 && a->integer > 0)
+			told.stands_for = a->integer < STANDS_FOR_MAX ? (uint32_t)a->integer
+								      : STANDS_FOR_MAX;
 	}
 	return told;
 }

@@ -14,6 +14,7 @@ struct told {
 	bool is_counted;   /* `fathom.counted_as`: another span stands for it in lists and sums */
 	bool call_counted; /* `fathom.call_counted_as`: other spans tell who called it */
 	struct split time; /* `fathom.time.PART_ns`; other parts are 0 */
+	uint32_t stands_for; /* `fathom.stands_for`: sums count it so often; 0: once */
 };
 
 struct told told_of(const struct received_span *span);

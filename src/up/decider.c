@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "map/span/filters.h"
+#include "recorder/detail.h"
 #include "up/board.h"
 
 #define OWN_PROGRAM "fathom"
+#define LEFT_LEAST_NS (DETAIL_BYTES_NS / 20)
 
 /* When a trace was under way, by its exchanges and spans of applications. */
 struct extent {
@@ -127,6 +129,19 @@ int decider_choose(const struct decider *d, const struct decider_input *in, stru
 	if (out->undecided_ns < d->undecided_ns)
 		out->undecided_ns = d->undecided_ns;
 	return err;
+}
+
+u32 decider_stands_for(const struct decider_input *in, const struct request_trace *t)
+{
+	const struct extent e = extent_of(in->r, t);
+	u64 taken_ns = DECIDER_LEAD_NS + (e.end_ns > e.begin_ns ? e.end_ns - e.begin_ns : 0);
+	u64 left_ns = taken_ns < DETAIL_BYTES_NS ? DETAIL_BYTES_NS - taken_ns : 0;
+
+	if (!(filters_at(in->p, e.begin_ns) & FILTER_BYTES_TURNS))
+		return 0;
+	if (left_ns < LEFT_LEAST_NS)
+		left_ns = LEFT_LEAST_NS;
+	return (u32)((DETAIL_BYTES_EVERY_NS + left_ns / 2) / left_ns);
 }
 
 static int span_remember(struct decider *d, u64 id, u64 end_ns)

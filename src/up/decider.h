@@ -59,6 +59,13 @@ bool decider_is_own(const struct decider_input *in, const struct exchange *x);
 int decider_choose(const struct decider *d, const struct decider_input *in, struct decision *out);
 
 /*
+ * For how many requests like it one stands that was chosen: where byte ranges are recorded in
+ * turns, the length of a turn over the part of it in which this one could have begun. 0: for itself
+ * alone.
+ */
+u32 decider_stands_for(const struct decider_input *in, const struct request_trace *t);
+
+/*
  * The decision is stored: it is not decided again. Forgets spans that ended before the window
  * begins. 0, or -ENOMEM: then some may be stored again.
  */

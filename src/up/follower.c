@@ -228,13 +228,15 @@ static int decided_post(struct pass *p)
 {
 	struct follower *f = p->f;
 	const struct requests *r = &p->requests;
-	const struct request_stored stored = {&f->decider.stored, &p->sent, &p->input};
+	struct request_stored stored = {&f->decider.stored, &p->sent, &p->input, 0};
 	int err = 0;
 
 	spans_begin(&f->spans, recent_last(&f->recent));
 	for (size_t i = 0; i < p->decision.traces.count && !err; i++) {
-		err = spans_add_request(&f->spans, r, &r->traces.data[p->decision.traces.data[i]],
-					&stored);
+		const struct request_trace *t = &r->traces.data[p->decision.traces.data[i]];
+
+		stored.stands_for = decider_stands_for(&p->input, t);
+		err = spans_add_request(&f->spans, r, t, &stored);
 		if (!err && f->spans.batch.count >= POST_SPANS)
 			err = slice_post(f);
 	}

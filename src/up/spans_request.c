@@ -11,7 +11,7 @@
 #include "up/spans_internal.h"
 #include "up/stand_ins.h"
 
-#define ATTRIBUTES_MOST (29 + SPLIT_PARTS_COUNT)
+#define ATTRIBUTES_MOST (30 + SPLIT_PARTS_COUNT)
 #define PPM 1e6
 
 /* Where a span of the trace stands. */
@@ -30,6 +30,7 @@ struct worked {
 struct adding {
 	struct spans *s;
 	const struct requests *r;
+	u32 stands_for; /* of struct request_stored */
 	struct trace_id trace;
 	struct stand_ins stand_ins;
 	struct map numbers; /* node + 1 -> number in `places` + 1 */
@@ -410,6 +411,8 @@ static int attributes_make(struct adding *a, const struct request_span *of,
 	if (list_make(a->s, &list, ATTRIBUTES_MOST))
 		return -ENOMEM;
 	list_number(&list, "fathom.version", a->s->chunk->seq + 1);
+	if (a->stands_for)
+		list_number(&list, "fathom.stands_for", a->stands_for);
 	list_number(&list, "thread.id", end_of(a, of)->first_tid);
 	connection_add(a, &list, of);
 	ranges_add(&list, exchange_at(a, of));
@@ -483,7 +486,10 @@ static int trace_add(struct adding *a, const struct request_trace *t,
 int spans_add_request(struct spans *s, const struct requests *r, const struct request_trace *t,
 		      const struct request_stored *stored)
 {
-	struct adding a = {.s = s, .r = r, .stand_ins = {.r = r, .sent = stored->sent}};
+	struct adding a = {.s = s,
+			   .r = r,
+			   .stands_for = stored->stands_for,
+			   .stand_ins = {.r = r, .sent = stored->sent}};
 	int err = stand_ins_find(&a.stand_ins, t);
 
 	err = err ? err : exchange_work_begin(&s->work, r, t);

@@ -278,6 +278,24 @@ TEST(a_span_for_which_another_stands_is_counted_as_a_call_alone)
 	drop(s);
 }
 
+TEST(a_call_that_stands_for_others_counts_for_them)
+{
+	static const struct received_resource called = {.service = "called"};
+	static const struct attribute stands_for = {
+		.key = "fathom.stands_for", .type = VALUE_INTEGER, .integer = 33};
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(1, 1, "a"), make(1, 2, "called:80")};
+
+	spans[1].parent_id = 1;
+	spans[1].kind = RECEIVED_SERVER;
+	spans[1].resource = &called;
+	spans[1].attributes = (struct received_list){&stands_for, 1, 0};
+	append(s, spans, 2);
+	commit(s, 1);
+	CHECK_EQ(calls_of(s), 33);
+	drop(s);
+}
+
 /* Of span 1 of shop, a span that was received, only the context was seen, too. */
 static struct received_span context_of(uint64_t trace, int64_t version,
 				       struct attribute attributes[3])

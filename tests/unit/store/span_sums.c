@@ -141,6 +141,34 @@ TEST(parts_of_the_split_have_sums)
 	drop(s);
 }
 
+/* Also where a new version takes the place of an old one. */
+TEST(a_span_that_stands_for_others_counts_for_them)
+{
+	struct attribute attributes[] = {
+		{.key = "fathom.stands_for", .type = VALUE_INTEGER, .integer = 33},
+		{.key = "fathom.time.lock_ns", .type = VALUE_INTEGER, .integer = 4000000},
+		{.key = "fathom.version", .type = VALUE_INTEGER, .integer = 1}};
+	struct store *s = open_empty();
+	struct received_span span = make(1, 1, "a");
+	struct store_sums out;
+
+	span.attributes = (struct received_list){attributes, 3, 0};
+	for (uint64_t version = 1; version <= 2; version++) {
+		attributes[2].integer = (int64_t)version;
+		append(s, &span, 1);
+		commit(s, version);
+	}
+	out = sums(s, (struct store_sums_query){.has_parts = true});
+	CHECK_EQ(out.count, 1);
+	CHECK_EQ(out.data[0].count, 33);
+	CHECK_EQ(out.data[0].measured, 33);
+	CHECK_EQ(out.data[0].total_ns, 33 * received_duration_ns(&span));
+	CHECK_EQ(out.data[0].time.ns[SPLIT_lock], 33 * 4000000);
+	CHECK_EQ(durations_below(&out.data[0].durations, UINT64_MAX), 33);
+	store_sums_free(&out);
+	drop(s);
+}
+
 TEST(times_of_any_size_have_sums)
 {
 	struct store *s = open_empty();

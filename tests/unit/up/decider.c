@@ -13,7 +13,7 @@ struct passing {
 	u64 bytes_from_ns, bytes_to_ns; /* byte ranges are recorded then; 0: always */
 	struct decider d;
 	struct map seen; /* ids of spans that were decided */
-	size_t spans, requests, open, twice;
+	size_t spans, requests, open, twice, stands_for;
 };
 
 static void filter_apply(struct partial *p, u64 time_ns, u32 flags)
@@ -87,6 +87,8 @@ static void pass(struct passing *p, u64 to_ns, u64 wait_ns, u32 own)
 
 	CHECK_EQ(requests_make(&r, &host, 1, REQUEST_PROBABILITY_PPM), 0);
 	CHECK_EQ(decider_choose(&p->d, &in, &decision), 0);
+	for (size_t i = 0; i < decision.traces.count; i++)
+		p->stands_for += decider_stands_for(&in, &r.traces.data[decision.traces.data[i]]);
 	decision_count(p, &r, &decision);
 	CHECK_EQ(decider_done(&p->d, &in, &decision, from_ns), 0);
 	vec_free(&decision.traces);
@@ -141,6 +143,7 @@ TEST(each_request_is_decided_once)
 		     to_ns += periods_s[n] * SECOND_NS)
 			pass(&p, to_ns, DECIDER_WAIT_NS, 0);
 		CHECK_EQ(p.requests, 46);
+		CHECK_EQ(p.stands_for, 0);
 		CHECK_EQ(p.spans, 45 * 6 + 4);
 		CHECK_EQ(p.twice, 0);
 		CHECK_EQ(p.open, 0);
@@ -233,6 +236,7 @@ TEST(where_byte_ranges_are_recorded_in_turns_only_requests_within_a_turn_are_dec
 		pass(&p, to_ns, DECIDER_WAIT_NS, 0);
 	CHECK(p.requests >= 9 && p.requests <= 10);
 	CHECK_EQ(p.spans, p.requests * 6);
+	CHECK_EQ(p.stands_for, p.requests * 33); /* 30 s over the 0.9 s in which they may begin */
 	CHECK_EQ(p.open, 0);
 	CHECK_EQ(p.twice, 0);
 	passing_free(&p);
