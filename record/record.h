@@ -371,8 +371,8 @@ enum record_fd_op {
 #define RECORD_STEP_LEVELS(V)                                                                      \
 	V(waits, 0, "waits")                                                                       \
 	V(calls, 1, "calls")                                                                       \
-	V(waits_bytes, 2, "waits,bytes") V(nothing, 3, "nothing")                                  \
-		V(waits_bytes_turns, 4, "waits,bytes=1s/30s")
+	V(waits_bytes, 2, "waits,bytes")                                                           \
+	V(nothing, 3, "nothing") V(waits_bytes_turns, 4, "waits,bytes=1s/30s")
 enum step_level {
 #define V(name, value, text) STEP_LEVEL_##name = value,
 	RECORD_STEP_LEVELS(V)

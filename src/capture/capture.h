@@ -397,8 +397,9 @@ int capture_detail_set(struct capture *c, enum capture_detail detail, struct err
 
 /*
  * Stops to record byte ranges of connections, by detaching their programs, or begins again;
- * `in_turns`: it will again before long. Does nothing with options.no_bytes. A message that a thread sends or receives at that time may be
- * absent, or its range unsure. The rest is as for capture_detail_set().
+ * `in_turns`: it will again before long. Does nothing with options.no_bytes. A message that a
+ * thread sends or receives at that time may be absent, or its range unsure. The rest is as for
+ * capture_detail_set().
  */
 int capture_bytes_set(struct capture *c, bool bytes, bool in_turns, struct error *e);
 

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fathom up where its budget has no room for the bytes of all connections.
+
+turns.py FATHOM PROGRAM PUBLISHER SAMPLE: see running.py.
+"""
+import os
+import socket
+import subprocess
+import sys
+import threading
+
+from harness import Tests, check, equal, until
+from loopback import free_ports
+from running import FATHOM, HERE, Up, attribute, finish, folder, started
+
+TURN, WINDOW, LEAD = 30, 1, 0.1  # seconds
+SERVICE = "python3 plain.py"
+
+tests = Tests()
+up = None
+port = 0
+over = threading.Event()
+
+
+def requests_send(connection):
+    """About a hundred a second."""
+    with connection:
+        while not over.wait(0.01):
+            connection.sendall(b"question")
+            connection.recv(8)
+
+
+@tests.add
+def bytes_of_connections_are_recorded_in_turns():
+    global up, port
+    up = Up(os.path.join(folder, "kept"), "--budget", "0.01%")
+    until(up.records, "a chunk is sealed", 60)
+    port = free_ports(1)[0]
+    started.append(subprocess.Popen([sys.executable, os.path.join(HERE, "plain.py"), str(port)]))
+    connection = []
+
+    def connects():
+        try:
+            connection[:] = [socket.create_connection(("127.0.0.1", port), 5)]
+        except OSError:
+            return False
+        return True
+
+    until(connects, "the service listens")
+    threading.Thread(target=requests_send, args=(connection[0],), daemon=True).start()
+    until(lambda: up.status()["capture"]["in_turns"], "the budget is found too small", 30)
+    told = subprocess.run([FATHOM, "status", "-o", up.dir], capture_output=True, text=True).stdout
+    check("missing    requests through services, but for 1 s in each 30 s" in told, told)
+    told = subprocess.run([FATHOM, "detail", os.path.join(up.dir, "chunks")], capture_output=True, text=True)
+    check(told.stdout.startswith("waits,bytes=1s/30s"), f"{told}")
+
+
+def traces():
+    """Of requests that were followed in a turn: before the first turn all are."""
+    found = up.get(f"/api/v1/search?attribute=network.local.port={port}&limit=500")[1]["traces"]
+    spans = {trace["trace_id"]: up.spans(trace["trace_id"], "?kernel=0") for trace in found[:20] + found[-20:]}
+    return {trace: each for trace, each in spans.items() if any(attribute(s, "fathom.stands_for") for s in each)}
+
+
+@tests.add
+def requests_within_a_turn_are_followed_and_stand_for_the_others():
+    found = {}
+
+    def look():
+        found.update(traces())
+        return found
+
+    until(look, "requests of a turn are stored", 4 * TURN)
+    for spans in found.values():
+        begins, ends = ([span[f"{which}_unix_ns"] for span in spans] for which in ("begin", "end"))
+        seconds = (max(ends) - min(begins)) / 1e9
+        stands_for = {attribute(span, "fathom.stands_for") for span in spans}
+        equal(len(stands_for), 1, f"all spans of a request stand for as many: {stands_for}")
+        least = TURN / (WINDOW - LEAD)
+        check(least - 1 < stands_for.pop() <= max(TURN / max(WINDOW - LEAD - seconds - 0.05, 0.05), least) + 1,
+              f"a request of {seconds} s: {spans}")
+    trace = up.get(f"/api/v1/traces/{next(iter(found))}")[1]
+    equal({gap["reason"] for gap in trace["gaps"]}, {"bytes_in_turns"}, "what is missing from its time")
+
+
+@tests.add
+def rates_are_those_of_all_requests():
+    def counted():
+        rows = up.get(f"/api/v1/operations?service={SERVICE.replace(' ', '%20')}")[1]["operations"]
+        return sum(row["count"] for row in rows if row["kind"] == "server")
+
+    stored = up.get(f"/api/v1/search?attribute=network.local.port={port}&limit=500")[1]["traces"]
+    check(counted() > 10 * len(stored) or len(stored) == 500, f"{counted()} of {len(stored)} stored")
+
+
+try:
+    tests.run()
+finally:
+    over.set()
+    finish()
