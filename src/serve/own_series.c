@@ -27,7 +27,7 @@ struct own_steps own_steps_of(uint64_t from_ns, uint64_t to_ns, uint64_t step_ns
 {
 	uint64_t unit_ns = to_ns - from_ns > MINUTES_FROM_NS ? MINUTE_NS : STORE_SUMS_STEP_NS;
 
-	step_ns = round_up(step_ns, unit_ns);
+	step_ns = round_up(step_ns ? step_ns : 1, unit_ns); /* of a range of a few ns, too */
 	from_ns -= from_ns % step_ns;
 	return (struct own_steps){from_ns, to_ns, step_ns, (to_ns - from_ns - 1) / step_ns + 1};
 }

@@ -38,6 +38,7 @@ def check_over_time(ask, checks):
     names = ("count", "errors", "p50_ns", "p95_ns", "p99_ns", "max_ns", "measured", "time")
     checks.equal("heat map: the sums are those of the operation",
                  [heat["total"][name] for name in names], [whole[name] for name in names])
+    ask("overview", **{"from": "0.01us"})  # of no width
     overview = ask("overview", **{"from": "1h"})
     parts = ("now", "before") if overview["compared"] == "first" else ("now",)
     checks.equal("overview: all are in it", sum(one["count"] for part in parts for one in overview[part]["operations"]
