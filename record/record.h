@@ -331,7 +331,10 @@ enum record_wake_context {
 #define FILTER_SCOPES 128
 /* No byte ranges are recorded from then on, which are at another level of this recording. */
 #define FILTER_BYTES 256
-/* Byte ranges are recorded in turns: for a short time, FILTER_BYTES, and so on (--budget). */
+/*
+ * Byte ranges are recorded in turns (--budget): with FILTER_BYTES they are not now. It has nothing
+ * to do with FILTER_TURNS.
+ */
 #define FILTER_BYTES_TURNS 512
 
 /* fd.op */

@@ -97,23 +97,27 @@ static void levels_predict(struct budget *b, const struct costs_second *s,
 }
 
 /*
- * Adds a second to the turn that it is of. True: a turn is over, and `s` is all of it. The window
- * may lie half in a second of the next turn, which evens out.
+ * Adds a second to the turn that it is of. True: a turn is over, and `s` is all of it. A short one,
+ * which began behind something else, is a part of the next one. The window may lie half in a second
+ * of the next turn, which evens out.
  */
 static bool turn_take(struct budget *b, u64 turn_ns, struct costs_second *s)
 {
-	struct costs_second turn = b->turn;
+	struct costs_second *turn = &b->turn;
+	bool is_over;
 
-	turn.elapsed_ns += s->elapsed_ns;
-	turn.processes_ns += s->processes_ns;
-	turn.programs_ns += s->programs_ns;
-	turn.calls_ns += s->calls_ns;
-	turn.bytes_ns += s->bytes_ns;
-	b->turn = turn_ns == b->turn_ns ? turn : (struct costs_second){0};
-	if (turn_ns == b->turn_ns)
-		return false;
+	turn->elapsed_ns += s->elapsed_ns;
+	turn->processes_ns += s->processes_ns;
+	turn->programs_ns += s->programs_ns;
+	turn->calls_ns += s->calls_ns;
+	turn->bytes_ns += s->bytes_ns;
+	is_over = b->turn_ns && turn_ns != b->turn_ns &&
+		  turn->elapsed_ns >= DETAIL_BYTES_EVERY_NS / 2;
 	b->turn_ns = turn_ns;
-	*s = turn;
+	if (!is_over)
+		return false;
+	*s = *turn;
+	*turn = (struct costs_second){0};
 	return true;
 }
 
@@ -232,9 +236,12 @@ int budget_follow(struct budget *b, struct costs *costs, struct detail *detail,
 
 	if (!b->ppm || !costs_second_take(costs, &s))
 		return 0;
-	if (b->governor.level == GOVERNOR_TURNS && !in.held &&
-	    !turn_take(b, detail->bytes_turns.turn_ns, &s))
+	if (b->governor.level != GOVERNOR_TURNS || in.held) {
+		b->turn = (struct costs_second){0};
+		b->turn_ns = 0;
+	} else if (!turn_take(b, detail->bytes_turns.turn_ns, &s)) {
 		return 0;
+	}
 	levels_predict(b, &s, chunks, in.predicted_ppm);
 	in.second = (struct governor_second){
 		.elapsed_ns = s.elapsed_ns,

@@ -3,9 +3,15 @@
 
 #define LOAD_LEAST_PPM 10000 /* on an idle host the ratio of two loads means nothing */
 
+/* A turn is longer than ten seconds. */
+static size_t kept_most(const struct governor *g)
+{
+	return g->level == GOVERNOR_TURNS ? 1 : GOVERNOR_SECONDS;
+}
+
 static size_t kept(const struct governor *g)
 {
-	return g->count < GOVERNOR_SECONDS ? g->count : GOVERNOR_SECONDS;
+	return g->count < kept_most(g) ? g->count : kept_most(g);
 }
 
 struct governor_second governor_mean(const struct governor *g)
@@ -14,7 +20,8 @@ struct governor_second governor_mean(const struct governor *g)
 	u64 cost = 0, load = 0, us = 0;
 
 	for (size_t i = 0; i < kept(g); i++) {
-		const struct governor_second *s = &g->seconds[i];
+		const struct governor_second *s =
+			&g->seconds[(g->count - 1 - i) % GOVERNOR_SECONDS];
 
 		mean.elapsed_ns += s->elapsed_ns;
 		us += s->elapsed_ns / 1000;
@@ -148,7 +155,7 @@ static struct governor_decision step_down(struct governor *g, const struct gover
 		u8 less = next_below(g, g->level);
 
 		d.predicted_ppm = less < g->level ? in->predicted_ppm[less] : 0;
-		d.why = g->beyond || kept(g) < GOVERNOR_SECONDS ? STEP_none : STEP_beyond;
+		d.why = g->beyond || kept(g) < kept_most(g) ? STEP_none : STEP_beyond;
 		g->beyond |= d.why == STEP_beyond;
 		return d;
 	}

@@ -84,7 +84,7 @@ struct governor governor_begin(u32 budget_ppm, u32 levels, u64 now_ns);
 /* Decides after a second. The caller sets the level that the decision names. */
 struct governor_decision governor_decide(struct governor *g, const struct governor_input *input);
 
-/* The mean of the last ten seconds at this level. */
+/* The mean of the last ten seconds at this level; at GOVERNOR_TURNS of the last turn. */
 struct governor_second governor_mean(const struct governor *g);
 
 #endif

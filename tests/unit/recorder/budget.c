@@ -38,7 +38,7 @@ static struct host host_of(bool bytes)
 	struct host h = {.detail = {.own = CAPTURE_DETAIL_CALLS,
 				    .bytes = bytes,
 				    .most = CAPTURE_DETAIL_CALLS,
-				    .most_bytes = true},
+				    .most_bytes = DETAIL_BYTES_ALL},
 			 .costs = {.programs_told_ns = 1}};
 
 	budget_begin(&h.budget, &options, &h.detail, 0);
@@ -97,7 +97,7 @@ TEST(byte_ranges_are_a_level_of_their_own)
 
 	second(&h, 10, 8, 1, 80);
 	CHECK_EQ(h.detail.most, CAPTURE_DETAIL_WAITS);
-	CHECK(h.detail.most_bytes);
+	CHECK_EQ(h.detail.most_bytes, DETAIL_BYTES_ALL);
 	check_step(&h, 0, STEP_LEVEL_calls, STEP_LEVEL_waits_bytes, STEP_above);
 	CHECK_EQ(h.steps[0].predicted_ppm, 20000);
 	second(&h, 7, 0, 5, 80);
@@ -106,8 +106,7 @@ TEST(byte_ranges_are_a_level_of_their_own)
 	check_step(&h, 1, STEP_LEVEL_waits_bytes, STEP_LEVEL_waits_bytes_turns, STEP_above);
 }
 
-/* What counts is a turn as a whole: it is over when the next one begins. */
-TEST(turns_that_cost_too_much_are_given_up)
+static struct host host_in_turns(void)
 {
 	struct host h = host_of(true);
 
@@ -115,15 +114,47 @@ TEST(turns_that_cost_too_much_are_given_up)
 	second(&h, 7, 0, 5, 80);
 	second(&h, 7, 0, 5, 80);
 	CHECK_EQ(h.count, 2);
-	h.detail.bytes_turns.turn_ns = 1;
-	for (int i = 0; i < 10; i++) {
-		second(&h, i == 5 ? 20 : 2, 0, i == 5 ? 18 : 0, 80);
-		CHECK_EQ(h.detail.most_bytes, DETAIL_BYTES_TURNS);
-	}
-	h.detail.bytes_turns.turn_ns = 2;
-	second(&h, 2, 0, 0, 80);
+	CHECK_EQ(h.detail.most_bytes, DETAIL_BYTES_TURNS);
+	return h;
+}
+
+/* Byte ranges in one second of it; the others cost 2 %. */
+static void turn(struct host *h, u64 number, u64 cost, int seconds)
+{
+	h->detail.bytes_turns.turn_ns = number;
+	for (int i = 0; i < seconds; i++)
+		second(h, i == 5 ? cost : 2, 0, i == 5 ? cost - 2 : 0, 80);
+}
+
+/* What counts is a turn as a whole: it is over when the next one begins. */
+TEST(turns_that_cost_too_much_are_given_up)
+{
+	struct host h = host_in_turns();
+
+	turn(&h, 1, 62, 30); /* passed over, as that of the step */
+	turn(&h, 2, 62, 30);
+	CHECK_EQ(h.detail.most_bytes, DETAIL_BYTES_TURNS);
+	turn(&h, 3, 62, 1);
 	CHECK_EQ(h.detail.most_bytes, DETAIL_BYTES_NONE);
 	check_step(&h, 2, STEP_LEVEL_waits_bytes_turns, STEP_LEVEL_waits, STEP_above);
+}
+
+/* The second with byte ranges alone says nothing of a turn. */
+TEST(a_turn_that_something_interrupted_is_a_part_of_the_next_one)
+{
+	struct host h = host_in_turns();
+
+	turn(&h, 1, 20, 30);
+	turn(&h, 2, 20, 10);
+	h.detail.asked = true;
+	for (int i = 0; i < 5; i++)
+		second(&h, 10, 8, 1, 80);
+	h.detail.asked = false;
+	turn(&h, 3, 20, 6);
+	turn(&h, 4, 20, 30);
+	turn(&h, 5, 20, 1);
+	CHECK_EQ(h.count, 2);
+	CHECK_EQ(h.detail.most_bytes, DETAIL_BYTES_TURNS);
 }
 
 TEST(what_somebody_asked_for_is_left_alone)
