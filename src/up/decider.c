@@ -8,7 +8,7 @@
 #include "up/board.h"
 
 #define OWN_PROGRAM "fathom"
-#define LEFT_LEAST_NS (DETAIL_BYTES_NS / 20)
+#define LEFT_LEAST_NS (DETAIL_BYTES_NS / 4) /* none stands for too many */
 
 /* When a trace was under way, by its exchanges and spans of applications. */
 struct extent {

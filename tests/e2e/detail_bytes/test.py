@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A level that is lowered to waits has no byte ranges, and they are exact when it is raised."""
+"""A level that is lowered to waits has no byte ranges, or some, and they are exact when it is raised."""
 import json
 import os
 import re
@@ -120,27 +120,32 @@ def lines_of(path):
 
 
 @tests.add
-def a_budget_steps_from_bytes_to_waits():
+def a_budget_steps_from_bytes_to_turns():
     recording, said = fathom.path("budget"), fathom.path("budget.said")
     with subprocess.Popen([sys.executable, "-c", LOAD], stdin=subprocess.PIPE) as load:
         with open(said, "w", encoding="utf-8") as stderr, subprocess.Popen(
                 [fathom.binary, "record", "-o", recording, "--detail", "waits,bytes", "--budget", "0.01%",
                  "-p", str(load.pid)], stderr=stderr) as recorder:
             try:
-                until(lambda: "only waits are recorded from now on" in lines_of(said), "a step", 60)
-                until(lambda: fathom.ok("detail", recording).startswith("waits (the"), "its level", 10)
-                without = fathom.ok("rotate", recording) and fathom.ok("rotate", recording).strip()
+                until(lambda: "only waits, with bytes for 1 s in each 30 s, are recorded" in lines_of(said),
+                      "a step", 60)
+                until(lambda: fathom.ok("detail", recording).startswith("waits,bytes=1s/30s (the"),
+                      "its level", 10)
+                fathom.ok("rotate", recording)
+                without = [fathom.ok("rotate", recording).strip() for _ in range(4)]
             finally:
                 recorder.send_signal(signal.SIGINT)
                 recorder.wait(60)
         load.stdin.close()
     report = fathom.report(recording, "thread")
     step = report["steps"][0]
-    equal((step["from"], step["to"], step["why"]), ("waits,bytes", "waits", "above"), f"{step}")
+    equal((step["from"], step["to"], step["why"]), ("waits,bytes", "waits,bytes=1s/30s", "above"), f"{step}")
     check(step["predicted_ppm"] < step["cost_ppm"], f"{step}")
     equal(report.get("bytes_missing"), True, "answers say so")
     if shutil.which("babeltrace2"):
-        equal(ranges(without), [], "ranges behind the step")
+        check([] in map(ranges, without), "a chunk outside of the second in which they are recorded")
+    text = " ".join(fathom.ok("report", recording).split())
+    check("were recorded for 1 s in each 30 s only" in text, text[-600:])
 
 
 @tests.add

@@ -9,18 +9,21 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 from harness import Tests, check, equal, until
 from loopback import free_ports
 from running import FATHOM, HERE, Up, attribute, finish, folder, started
 
-TURN, WINDOW, LEAD = 30, 1, 0.1  # seconds
+TURN, WINDOW, LEAD, LEFT_LEAST = 30, 1, 0.1, 0.25  # seconds
 SERVICE = "python3 plain.py"
 
 tests = Tests()
 up = None
 port = 0
 over = threading.Event()
+sent = [0]
+since = 0
 
 
 def requests_send(connection):
@@ -29,11 +32,12 @@ def requests_send(connection):
         while not over.wait(0.01):
             connection.sendall(b"question")
             connection.recv(8)
+            sent[0] += 1
 
 
 @tests.add
 def bytes_of_connections_are_recorded_in_turns():
-    global up, port
+    global up, port, since
     up = Up(os.path.join(folder, "kept"), "--budget", "0.01%")
     until(up.records, "a chunk is sealed", 60)
     port = free_ports(1)[0]
@@ -50,6 +54,8 @@ def bytes_of_connections_are_recorded_in_turns():
     until(connects, "the service listens")
     threading.Thread(target=requests_send, args=(connection[0],), daemon=True).start()
     until(lambda: up.status()["capture"]["in_turns"], "the budget is found too small", 30)
+    since = time.time_ns() // 10**10 * 10**10 + 10**10
+    sent[0] = 0
     told = subprocess.run([FATHOM, "status", "-o", up.dir], capture_output=True, text=True).stdout
     check("missing    requests through services, but for 1 s in each 30 s" in told, told)
     told = subprocess.run([FATHOM, "detail", os.path.join(up.dir, "chunks")], capture_output=True, text=True)
@@ -78,20 +84,23 @@ def requests_within_a_turn_are_followed_and_stand_for_the_others():
         stands_for = {attribute(span, "fathom.stands_for") for span in spans}
         equal(len(stands_for), 1, f"all spans of a request stand for as many: {stands_for}")
         least = TURN / (WINDOW - LEAD)
-        check(least - 1 < stands_for.pop() <= max(TURN / max(WINDOW - LEAD - seconds - 0.05, 0.05), least) + 1,
+        check(least - 1 < stands_for.pop() <= max(TURN / max(WINDOW - LEAD - seconds - 0.05, LEFT_LEAST), least) + 1,
               f"a request of {seconds} s: {spans}")
     trace = up.get(f"/api/v1/traces/{next(iter(found))}")[1]
     equal({gap["reason"] for gap in trace["gaps"]}, {"bytes_in_turns"}, "what is missing from its time")
 
 
 @tests.add
-def rates_are_those_of_all_requests():
+def counts_are_those_of_all_requests():
     def counted():
-        rows = up.get(f"/api/v1/operations?service={SERVICE.replace(' ', '%20')}")[1]["operations"]
+        rows = up.get(f"/api/v1/operations?service={SERVICE.replace(' ', '%20')}&from={since}")[1]["operations"]
         return sum(row["count"] for row in rows if row["kind"] == "server")
 
-    stored = up.get(f"/api/v1/search?attribute=network.local.port={port}&limit=500")[1]["traces"]
-    check(counted() > 10 * len(stored) or len(stored) == 500, f"{counted()} of {len(stored)} stored")
+    until(counted, "a turn since all were followed", 2 * TURN)
+    stored = up.get(f"/api/v1/search?attribute=network.local.port={port}&from={since}&limit=500")[1]["traces"]
+    check(counted() >= 30 * len(stored), f"{counted()} counted, {len(stored)} stored")
+    # each turn stands for thirty seconds
+    check(sent[0] / 4 < counted() < 4 * sent[0], f"{counted()} counted, {sent[0]} sent")
 
 
 try:
