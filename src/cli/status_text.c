@@ -83,10 +83,10 @@ static void lowered_print(FILE *file, const struct status_counts *c)
 
 	if (c->lowered_ns)
 		fprintf(file,
-			"           no bytes of connections for %s%s, to hold the budget of %g %%: "
-			"requests of that time are not followed; --budget %g%% leaves more room\n",
-			units_format_ns((int64_t)c->lowered_ns, text),
-			c->in_turns ? ", but for 1 s in each 30 s" : "", c->budget_percent,
+			"           bytes of connections for 1 s in each 30 s only, for %s, to "
+			"hold the budget of %g %%: of requests of that time one in thirty or so "
+			"is stored, and counts for the others; --budget %g%% leaves more room\n",
+			units_format_ns((int64_t)c->lowered_ns, text), c->budget_percent,
 			budget_more(c));
 }
 

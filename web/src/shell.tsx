@@ -32,7 +32,7 @@ const trouble = (status: Status): string[] => {
     status.state === "full" ? "the disk is full: no spans are taken" : "",
     status.state.includes("failed") ? `${status.state}: ${status.store.error ?? ""}` : "",
     lost ? `${many(lost, "record")} lost` : "",
-    status.capture?.lowered ? `${status.capture.in_turns ? "most " : ""}requests are missing now: the budget is too small` : "",
+    status.capture?.lowered ? `${status.capture.in_turns ? "most " : ""}requests of services without a tracer are missing now: the budget is too small` : "",
     status.store.lost_files ? `${many(status.store.lost_files, "file")} of spans cannot be read` : "",
   ].filter(Boolean);
 };

@@ -146,10 +146,10 @@ test("losses are sentences, and nothing is said where there is none", () => {
   const losses = lossesOf(status({ capture, requests }));
   assert.equal(losses.length, 3);
   assert.match(losses[0], /^1\u202f203 records /);
-  assert.match(losses[1], /^Requests through services .* not recorded for 4.*, and are not now\. .* try fathom up --budget 20%\.$/);
+  assert.match(losses[1], /^Of requests through services .* one second in thirty were recorded for 4.*, and are now\. .* try fathom up --budget 20%\.$/);
   assert.match(leftOutNow(capture), /^Requests through services .* missing now\. The budget of 5 % .* --budget 20%\.$/);
   assert.equal(leftOutNow({ ...capture, lowered: false }), "");
-  assert.match(leftOutNow({ ...capture, in_turns: true }), / missing now, but for one second in thirty\. /);
+  assert.match(leftOutNow({ ...capture, in_turns: true }), /^Of requests .* one second in thirty are recorded now; rates count them for the others\. /);
   assert.match(losses[2], /^Requests of 25 seconds /);
 });
 

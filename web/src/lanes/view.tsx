@@ -5,7 +5,7 @@ import { addressOf, place, setQuery } from "../lib/address";
 import { query } from "../lib/api";
 import { clock, count, duration, many, moment } from "../lib/format";
 import { useKeys } from "../lib/keys";
-import { Empty, Failed, Loading, Missing } from "../lib/states";
+import { Empty, Failed, Loading, Missing, useAgain } from "../lib/states";
 import { Legend } from "../parts/bar";
 import { Details } from "../trace/details";
 import { idOf, spanOfId, type Time, type Trace, traceIdOf } from "../trace/model";
@@ -126,13 +126,14 @@ export const Lanes = () => {
   });
   const key = `${path} ${parameters.get("at") ?? ""}`;
   const [session, setSession] = useState<{ key: string; session: Session } | undefined>();
+  const current = session?.key === key ? session.session : undefined;
+  const error = current?.error.value;
+  const tries = useAgain(error);
   useEffect(() => {
     const opened = new Session(path);
     setSession({ key, session: opened });
     return () => opened.close();
-  }, [key]);
-  const current = session?.key === key ? session.session : undefined;
-  const error = current?.error.value;
+  }, [key, tries]);
   const trace = current?.trace.value;
   return (
     <section class="lanes-view trace">

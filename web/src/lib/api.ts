@@ -36,15 +36,21 @@ export const reason = (status: number, body: string): Refusal => {
   return new Refusal(status, said || `the server answered ${status}`);
 };
 
-/** The answer of a path that came with the page. */
-export const askPage = <T>(path: string): T | undefined => {
-  const body = answerInPage(path);
-  return body === undefined ? undefined : (parseExact(body) as T);
+/** Undefined: it did not come with the page, or was cut off: then the page asks. */
+const readAnswer = <T>(body: string | undefined): T | undefined => {
+  try {
+    return body === undefined ? undefined : (parseExact(body) as T);
+  } catch {
+    return undefined;
+  }
 };
 
+/** The answer of a path that came with the page. */
+export const askPage = <T>(path: string): T | undefined => readAnswer<T>(answerInPage(path));
+
 export const ask = async <T>(path: string, abort?: AbortSignal): Promise<T> => {
-  const early = await awaitAnswerInPage(path);
-  if (early !== undefined) return parseExact(early) as T;
+  const early = readAnswer<T>(await awaitAnswerInPage(path));
+  if (early !== undefined) return early;
   let response: Response;
   try {
     response = await fetch(path, { headers: headers(), signal: abort ?? null });

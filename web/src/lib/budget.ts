@@ -16,14 +16,14 @@ const advice = ({ budget_percent: percent }: Budgeted): string =>
   percent ? ` The budget of ${percent} % is too small for them: try fathom up --budget ${Math.min(100, TIMES * percent)}%.` : "";
 
 const REQUESTS = "Requests through services that nobody instrumented";
-const TURNS = ", but for one second in thirty";
+const TURNS = "Of requests through services that nobody instrumented, only those of one second in thirty";
 
 /** "": nothing is left out now. */
-export const leftOutNow = (of: Budgeted | undefined): string => (of?.lowered ? `${REQUESTS} are missing now${of.in_turns ? TURNS : ""}.${advice(of)}` : "");
+export const leftOutNow = (of: Budgeted | undefined): string => (of?.lowered ? `${of.in_turns ? `${TURNS} are recorded now; rates count them for the others.` : `${REQUESTS} are missing now.`}${advice(of)}` : "");
 
 /** "": nothing was left out since the start. */
 export const leftOutSince = (of: Budgeted | undefined): string =>
-  of?.lowered_ns ? `${REQUESTS} were not recorded for ${duration(of.lowered_ns)}${of.in_turns ? TURNS : of.lowered ? ", and are not now" : ""}.${advice(of)}` : "";
+  of?.lowered_ns ? `${TURNS} were recorded for ${duration(of.lowered_ns)}${of.lowered ? ", and are now" : ""}.${advice(of)}` : "";
 
 /** As the server said it last. */
 export const leftOut = signal("");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a view shows while it has nothing else to show.
 import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import type { Answer, Refusal } from "./api";
 
 export const Loading = ({ what }: { readonly what: string }) => (
@@ -12,6 +13,17 @@ export const Failed = ({ error }: { readonly error: Refusal }) => (
     {error.status === 0 ? "The server does not answer. It is asked again every two seconds." : error.message}
   </p>
 );
+
+/** How often the server is to be asked again, since it did not answer: it grows every two seconds. */
+export const useAgain = (error: Refusal | undefined): number => {
+  const [tries, setTries] = useState(0);
+  useEffect(() => {
+    if (error?.status !== 0) return undefined;
+    const timer = setTimeout(() => setTries((n) => n + 1), 2000);
+    return () => clearTimeout(timer);
+  }, [error]);
+  return tries;
+};
 
 export const Empty = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
   <div class="state empty">

@@ -9,7 +9,7 @@ const REASONS: Readonly<Record<string, string>> = {
   damaged: "the recording is damaged and cannot be read",
   bytes_left_out: "requests through services that nobody instrumented were not recorded, to hold the budget (a larger one: fathom up --budget)",
   bytes_in_turns:
-    "requests through services that nobody instrumented were recorded for one second in thirty, to hold the budget (a larger one: fathom up --budget)",
+    "requests through services that nobody instrumented were recorded for one second in thirty only, to hold the budget (a larger one: fathom up --budget)",
   unknown: "it is not known what was recorded",
 };
 

@@ -394,7 +394,7 @@ export const makeTrace = (answer: ApiColumns, columns = new Columns(answer)): Pa
   const unsure = new Uint8Array(n);
   columns.each("edge.probability", (span, value) => { unsure[span] = Number(value) < SURE ? 1 : 0; });
   const services = answer.resources.map((resource) => texts.number(resource.service));
-  for (let i = 0; i < n; i++) { // from() with a function takes much longer
+  for (let i = 0; i < n; i++) {
     begin[i] = answer.begin_ns[i] + later;
     end[i] = begin[i] + answer.duration_ns[i];
     service[i] = services[answer.resource[i]];

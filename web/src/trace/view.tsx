@@ -5,7 +5,7 @@ import { addressOf, place, setQuery } from "../lib/address";
 import { count, duration, many, moment, short, unbroken } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { tracePath } from "../lib/paths";
-import { Empty, Failed, Loading, Missing } from "../lib/states";
+import { Empty, Failed, Loading, Missing, useAgain } from "../lib/states";
 import { Legend } from "../parts/bar";
 import { splitTotal } from "../parts/list";
 import { Details } from "./details";
@@ -179,13 +179,14 @@ const Opened = ({ session, trace }: { readonly session: Session; readonly trace:
 export const TraceView = ({ id }: { readonly id: string }) => {
   const all = place.value.query.get("kernel") === "all";
   const [opened, setOpened] = useState<{ readonly all: boolean; readonly session: Session } | undefined>();
-  useEffect(() => {
-    const session = new Session(tracePath(id, all));
-    setOpened({ all, session });
-    return () => session.close();
-  }, [id, all]);
   const session = opened?.all === all ? opened.session : undefined;
   const error = session?.error.value;
+  const tries = useAgain(error);
+  useEffect(() => {
+    const next = new Session(tracePath(id, all));
+    setOpened({ all, session: next });
+    return () => next.close();
+  }, [id, all, tries]);
   const trace = session?.trace.value;
   if (error?.status === 404) {
     return (

@@ -69,7 +69,11 @@ const detail = (span: number): Detail | undefined => {
 
 addEventListener("message", ({ data }: MessageEvent<Question>) => {
   if (data.ask === "trace" && data.body) {
-    open(new TextDecoder().decode(data.body));
+    try {
+      open(new TextDecoder().decode(data.body));
+    } catch (error) {
+      post({ reply: "failed", status: 500, body: `the trace cannot be shown: ${error}` });
+    }
   } else if (data.ask === "trace") {
     load(data.path, data.headers).catch(() => post({ reply: "failed", status: 0, body: "" }));
   } else if (data.ask === "detail") {
