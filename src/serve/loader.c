@@ -115,7 +115,7 @@ static uint64_t room_left(const struct loader *l)
 	return room || clock_now_ns() - l->begun_ns >= COMMIT_NS ? room : STORE_GROUP_SPANS;
 }
 
-/* Appends the spans of an entry, and commits each time that a group of rows is full. */
+/* Appends the spans of an entry, and commits when a group of rows is full and it is time. */
 static int spans_append(struct loader *l, struct error *e)
 {
 	size_t from = l->passed < l->batch.count ? l->passed : l->batch.count;
