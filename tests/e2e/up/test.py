@@ -94,10 +94,12 @@ def answers_tell_what_was_recorded_of_their_time():
     trace, span_id = shop.request(20)
     span, _ = up.span_found(trace, span_id)
     its_time = f"from={span['begin_unix_ns']}&to={span['end_unix_ns']}"
-    for path in (f"traces/{trace}", f"traces/{trace}/columns", f"where?trace={trace}", f"lanes?{its_time}", f"lanes/columns?{its_time}", f"edges?{its_time}"):
+    for path in (f"traces/{trace}", f"traces/{trace}/columns", f"where?trace={trace}", f"lanes?{its_time}", f"lanes/columns?{its_time}"):
         answer = up.get(f"/api/v1/{path}")[1]
         equal((answer["coverage"], answer["gaps"]), (1, []), f"what was recorded, {path}")
         check(answer["lost"] >= 0 and answer["incomplete"] >= 0, f"{path}: {answer}")
+    answer = up.get(f"/api/v1/edges?{its_time}")[1]
+    check(0 < answer["coverage"] <= 1, f"the ten seconds of edges, in which recording may have begun: {answer}")
     sides = up.get(f"/api/v1/compare?trace={trace}&base_trace={trace}")[1]
     equal([sides[side]["coverage"] for side in "ab"], [1, 1], "what was recorded of both sides")
     answer = up.get("/api/v1/search?from=1h&service=teashop")[1]
