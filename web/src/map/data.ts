@@ -76,7 +76,9 @@ export const loadMap = async (range: { from: string; to?: string; lengthMs: numb
     ask<EdgesAnswer>(query("edges", before), abort),
     ask<ServicesAnswer>(query("services", { from: range.from, to: range.to }), abort),
   ]);
-  return { losses: lossNotes(now), calls: callsOf(now.edges, old.edges), services: new Map(services.services.map((service) => [service.service, service])) };
+  // the hour that is asked for may have begun before anything was recorded: nothing is missing there
+  const losses = lossNotes({ ...now, gaps: now.gaps?.filter(({ reason }) => reason !== "unknown") });
+  return { losses, calls: callsOf(now.edges, old.edges), services: new Map(services.services.map((service) => [service.service, service])) };
 };
 
 /** Calls from or to a service; all of them where none is chosen. */
