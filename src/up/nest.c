@@ -154,6 +154,7 @@ static int stretches_make(struct nest *n)
 		if (span->is_ambiguous || span->begin_ns >= span->end_ns)
 			continue;
 		err = open_end(n, &open, &at_ns, span->begin_ns);
+		ended_drop(&open, span->begin_ns); /* those that a child outlives a little */
 		span->up = open.count ? open.numbers[open.count - 1] + 1 : 0;
 		open.spans[open.count] = span;
 		open.numbers[open.count++] = i;

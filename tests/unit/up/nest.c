@@ -119,4 +119,29 @@ TEST(a_child_that_outlives_its_parent_is_ambiguous)
 	end(&c);
 }
 
+/* Each ends a little behind its parent: so none of them ends while the next one is not open. */
+TEST(any_number_of_children_may_outlive_their_parents_a_little)
+{
+	enum { COUNT = 1000 };
+	struct nested *spans = calloc(COUNT, sizeof(*spans));
+	struct case_of c = {0};
+
+	CHECK(spans != NULL);
+	for (size_t i = 0; spans && i < COUNT; i++) {
+		spans[i] = (struct nested){.trace = {0, 1},
+					   .span_id = i + 1,
+					   .parent_id = i,
+					   .begin_ns = MS + 1000 * i,
+					   .end_ns = MS + 1000 * i + 1001};
+		CHECK_EQ(nest_know(&c.known, &spans[i]), 0);
+		CHECK_EQ(vec_push(&c.nest.spans, &spans[i]), 0);
+	}
+	CHECK_EQ(nest_find(&c.nest, &c.known), 0);
+	for (size_t i = 0; spans && i < COUNT; i++)
+		CHECK(!spans[i].is_ambiguous);
+	CHECK_EQ(c.nest.stretches.count, COUNT);
+	end(&c);
+	free(spans);
+}
+
 TEST_MAIN()
