@@ -224,6 +224,21 @@ static int pins_open(int dir, bool makes)
 	return fd;
 }
 
+/* With the lock: removes pins that are not whole, since who made them was killed. */
+static void leftovers_remove(int pins)
+{
+	DIR *dir = folder_read(pins);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (*entry->d_name == '.' && strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			folder_remove(pins, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 /* ---- room ---- */
 
 static bool is_asked(const struct pin *pin)
@@ -328,7 +343,6 @@ static int pin_build(int dir, int pins, struct pin *pin, const struct pin_state 
 	int pinned, err;
 
 	building_name(building, pin);
-	folder_remove(pins, building);
 	pinned = folder_open(pins, building, true);
 	err = pinned < 0 ? error_set(e, pinned, "cannot make a pin")
 			 : pin_fill(dir, pinned, pin, state, e);
@@ -364,6 +378,7 @@ int pin_make(int dir, struct pin *pin, const struct pin_state *state, uint64_t m
 
 	if (pins < 0)
 		return error_set(e, pins, "cannot make the folder of pins");
+	leftovers_remove(pins);
 	name_make(pin);
 	pin->bytes = pin->chunks = 0;
 	if (!is_asked(pin) && pin_read(pins, pin->name, &before) && is_asked(&before)) {

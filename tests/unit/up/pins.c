@@ -111,6 +111,25 @@ TEST(a_pin_larger_than_the_room_is_refused)
 	CHECK_STR(kept(), "asked, asked, asked");
 }
 
+/* Links of its chunks keep their bytes on the disk, whatever retention deletes. */
+TEST(what_was_left_of_a_pin_goes_with_the_next_one)
+{
+	static const char left[] = "pins/.20260101T000000.000-time", chunk[] = "/chunk";
+	char path[sizeof(left) + sizeof(chunk) + 16];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s%s", left, chunk);
+	CHECK_EQ(mkdirat(dir, left, 0700), 0);
+	CHECK_EQ(mkdirat(dir, path, 0700), 0);
+	strcat(path, "/stream");
+	close(openat(dir, path, O_WRONLY | O_CREAT, 0600));
+	CHECK_EQ(fstatat(dir, path, &st, 0), 0);
+	CHECK_EQ(made(8, PIN_ASKED, ROOM), 0);
+	CHECK_EQ(fstatat(dir, left, &st, 0), -1);
+	CHECK_EQ(errno, ENOENT);
+	CHECK_STR(kept(), "asked, asked, asked");
+}
+
 TEST(nothing_is_left)
 {
 	scratch_remove();
