@@ -144,7 +144,7 @@ static int attributes_make(struct spans *s, const struct handed_span *handed,
 		list_number(&list, "thread.id", span->tid);
 	if (thread && (thread = text_keep(s, thread)))
 		list_text(&list, "thread.name", thread);
-	list_number(&list, "fathom.version", s->chunk->seq);
+	list_number(&list, "fathom.version", s->chunk->seq + 1);
 	if (!span->begun && !span->ended)
 		list_text(&list, "fathom.kind", "context");
 	if (handed->time.threads > 1)

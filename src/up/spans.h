@@ -2,7 +2,8 @@
 /*
  * Spans that the hand-over gives, as spans of the store. What fathom adds are attributes:
  *
- *   fathom.version          the number of the chunk that said it: the highest one counts
+ *   fathom.version          one more than the number of the chunk that said it (0 is none): the
+ *                           highest one counts
  *   fathom.time.PART_ns     the time split; parts without time are left out
  *   fathom.threads          if several threads had it at once
  *   fathom.begin, .end      "soft": it was there before the recording, or its end was not seen
@@ -10,9 +11,9 @@
  *   fathom.kernel           up to 16 rows of what its threads did in the kernel, by total_ns: maps
  *                           of kind (syscall, wait, fault, io_uring, block), name, count, total_ns
  *   fathom.kernel.more_count, .more_ns    what is in no row
- *   fathom.kernel.why       its kernel spans are stored, since it is in "error", "slow", one of ten
- *                           seconds of its operation ("sample"), or ended in the chunk and "trace"
- * of one in error or a slow one: up/chooser.h
+ *   fathom.kernel.why       its kernel spans are stored (up/chooser.h), since it is in "error",
+ *                           "slow", one of ten seconds of its operation ("sample"), or of the
+ *                           "trace" of such an error or slow one, and ended in the chunk
  *
  * Kernel spans stand behind the spans of their trace. They have fathom.kind (the kind of a row),
  * fathom.version, fathom.time.PART_ns, thread.id, and, as `fathom trace` shows them, cause.reason,

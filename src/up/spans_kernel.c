@@ -200,7 +200,7 @@ static int child_attributes(struct spans *s, const struct kspan *k, const struct
 	if (list_make(s, &list, CHILD_ATTRIBUTES + SPLIT_PARTS_COUNT))
 		return -ENOMEM;
 	list_text(&list, "fathom.kind", row->kind);
-	list_number(&list, "fathom.version", s->chunk->seq);
+	list_number(&list, "fathom.version", s->chunk->seq + 1);
 	list_number(&list, "thread.id", k->tid);
 	if (k->kind == KSPAN_WAIT && k->reason && *k->reason)
 		list_text(&list, "cause.reason", k->reason);

@@ -90,7 +90,7 @@ TEST(a_span_keeps_its_fields_and_gets_its_split)
 	CHECK_EQ(number(got, "fathom.time.user_ns"), 40);
 	CHECK_EQ(number(got, "fathom.time.lock_ns"), 60);
 	CHECK(!found(got, "fathom.time.disk_ns"));
-	CHECK_EQ(number(got, "fathom.version"), 7);
+	CHECK_EQ(number(got, "fathom.version"), 8);
 	CHECK_EQ(number(got, "thread.id"), 13);
 	CHECK(!found(got, "fathom.kind") && !found(got, "fathom.threads"));
 	CHECK_STR(got->resource->service, SERVICE_UNKNOWN);
@@ -249,7 +249,7 @@ TEST(kernel_spans_of_a_span_in_error_stand_behind_it)
 	CHECK_STR(text(&got[1], "fathom.kind"), "syscall");
 	CHECK_STR(text(&got[1], "error.type"), "EAGAIN");
 	CHECK_EQ(number(&got[1], "result"), -11);
-	CHECK_EQ(number(&got[1], "fathom.version"), 7);
+	CHECK_EQ(number(&got[1], "fathom.version"), 8);
 	CHECK_EQ(number(&got[1], "thread.id"), 13);
 	CHECK_EQ(got[1].begin_ns, 5001010);
 	CHECK(got[1].parent_id == got[0].span_id);
