@@ -10,6 +10,8 @@
 static const int types[COLUMN_FIRST_PART] = {SPAN_COLUMNS(C, C)};
 #undef C
 static const struct table kernel = {"kernel", types, COLUMN_FIRST_PART};
+static const int text_types[] = {DUCKDB_UBIGINT, DUCKDB_VARCHAR};
+static const struct table texts = {"texts", text_types, 2};
 
 /* Fills the table of spans, which has the columns of the layout. */
 static int spans_begin(struct appending *a, struct database *db, struct error *e)
@@ -32,6 +34,7 @@ int appending_begin(struct appending *a, struct store_file *f, struct database *
 {
 	int err;
 
+	a->db = db;
 	a->connection = connection;
 	a->typed = &f->typed;
 	a->layout = f->layout;
@@ -144,6 +147,18 @@ int appending_add(struct appending *a, const struct received_span *span, const s
 	return filler_next(r, e);
 }
 
+int appending_text(struct appending *a, uint64_t number, const struct bytes *text, struct error *e)
+{
+	/* few transactions have new texts */
+	int err = a->texts.appender ? 0 : filler_begin(&a->texts, a->db, a->connection, &texts, e);
+
+	if (err)
+		return err;
+	filler_number(&a->texts, 0, number);
+	filler_text(&a->texts, 1, text->data, text->count);
+	return filler_next(&a->texts, e);
+}
+
 void appending_forget(struct appending *a)
 {
 	a->resource_of = NULL;
@@ -152,20 +167,22 @@ void appending_forget(struct appending *a)
 
 int appending_flush(struct appending *a, struct error *e)
 {
-	int err = filler_flush(&a->filler, e);
+	int err = a->texts.appender ? filler_flush(&a->texts, e) : 0;
 
+	err = err ? err : filler_flush(&a->filler, e);
 	return err ? err : filler_flush(&a->kernel, e);
 }
 
 size_t appending_bytes(const struct appending *a)
 {
-	return a->filler.bytes + a->kernel.bytes;
+	return a->filler.bytes + a->kernel.bytes + a->texts.bytes;
 }
 
 void appending_end(struct appending *a)
 {
 	filler_end(&a->filler);
 	filler_end(&a->kernel);
+	filler_end(&a->texts);
 	typed_learning_free(&a->learning);
 	vec_free(&a->rest);
 	bytes_free(&a->text);

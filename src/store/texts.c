@@ -32,19 +32,6 @@ int texts_load(struct store *s, struct error *e)
 		       e);
 }
 
-static int row_insert(struct store *s, uint64_t id, const struct bytes *text, struct error *e)
-{
-	struct statement insert = {0};
-	int err;
-
-	statement_add(&insert, "INSERT INTO texts VALUES (?, ?)");
-	statement_bind_number(&insert, id);
-	statement_bind_text(&insert, (const char *)text->data, text->count);
-	err = statement_run(&s->db, s->writer, &insert, NULL, e);
-	statement_free(&insert);
-	return err;
-}
-
 static int number_of(struct store *s, uint64_t *number, struct error *e)
 {
 	const struct bytes *text = &s->text;
@@ -55,7 +42,7 @@ static int number_of(struct store *s, uint64_t *number, struct error *e)
 		*number = (uintptr_t)known;
 		return 0;
 	}
-	err = row_insert(s, s->last_text + 1, text, e);
+	err = appending_text(&s->appending, s->last_text + 1, text, e);
 	if (err)
 		return err;
 	*number = ++s->last_text;

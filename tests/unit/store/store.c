@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "store/internal.h"
 #include "tests/unit/store/spans.h"
 #include "wire/otlp.h"
@@ -357,7 +358,7 @@ TEST(a_resource_is_stored_once_and_read_once)
 		spans[i].resource = &resources[i / 3000];
 	}
 	append(s, spans, 6000);
-	CHECK(store_pending_bytes(s) < bytes);
+	CHECK(store_pending_bytes(s) < 2 * bytes);
 	commit(s, 1);
 	CHECK_EQ(store_find(s, &(struct store_ids){(struct trace_id *)&id, 1, 1}, &bounded, &batch,
 			    NULL),
@@ -373,6 +374,45 @@ TEST(a_resource_is_stored_once_and_read_once)
 	vec_free(&batch);
 	pool_free(&bounded);
 	free(text);
+	drop(s);
+}
+
+/* The spans of one request may have so many, and others wait while they are stored. */
+TEST(many_resources_are_stored_without_a_statement_for_each)
+{
+	enum { COUNT = 20000 };
+	struct attribute *attributes = calloc(COUNT, sizeof(*attributes));
+	struct received_resource *resources = calloc(COUNT, sizeof(*resources));
+	struct received_span *spans = calloc(COUNT, sizeof(*spans));
+	const struct trace_id id = {1, 7};
+	struct received_batch batch = {0};
+	struct store *s = open_empty();
+	uint64_t begin_ns;
+
+	CHECK(attributes && resources && spans);
+	for (size_t i = 0; i < COUNT; i++) {
+		attributes[i] = (struct attribute){
+			.key = "number", .type = VALUE_INTEGER, .integer = (int64_t)i};
+		resources[i] = (struct received_resource){"shop",
+							  {.data = &attributes[i], .count = 1}};
+		spans[i] = make(i ? 7 : 8, i + 1, "a");
+		spans[i].resource = &resources[i];
+	}
+	begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	append(s, spans, COUNT);
+	commit(s, 1);
+	CHECK(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns < UINT64_C(2000000000));
+	CHECK_EQ(store_find(s, &(struct store_ids){(struct trace_id *)&id, 1, 1}, &pool, &batch,
+			    NULL),
+		 0);
+	CHECK_EQ(batch.count, COUNT - 1);
+	for (size_t i = 0; i < batch.count; i++)
+		CHECK_EQ(batch.data[i].resource->attributes.data[0].integer,
+			 batch.data[i].span_id - 1);
+	vec_free(&batch);
+	free(spans);
+	free(resources);
+	free(attributes);
 	drop(s);
 }
 
