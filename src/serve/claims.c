@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "serve/claim.h"
 #include "serve/entry.h"
@@ -23,7 +24,6 @@
 
 /* What is known of the process of a resource. */
 struct origin {
-	const struct received_resource *resource;
 	uint32_t pid; /* 0: why says why */
 	uint8_t flags;
 	const char *why;
@@ -35,6 +35,7 @@ struct claims {
 	uint64_t from_position;
 	char host[256];
 	VEC(struct origin) origins; /* of the batch */
+	struct map places;	    /* a resource -> 1 + its place in `origins` */
 	struct bytes message;
 	uint64_t wait_ns, waited_ns; /* how long it may wait for senders; since when that is so */
 	atomic_uint_fast64_t no_pid, other_host, left_out;
@@ -146,9 +147,10 @@ static uint8_t language_flags(const char *language)
 		       : 0;
 }
 
-static void origin_find(struct claims *c, const struct sender_info *who, struct origin *o)
+static void origin_find(const struct claims *c, const struct sender_info *who,
+			const struct received_resource *of, struct origin *o)
 {
-	const struct received_list *resource = &o->resource->attributes;
+	const struct received_list *resource = &of->attributes;
 	uint32_t pid = number_of(resource, "process.pid");
 	const char *host = text_of(resource, "host.name");
 
@@ -165,20 +167,30 @@ static void origin_find(struct claims *c, const struct sender_info *who, struct 
 	o->flags |= language_flags(text_of(resource, "telemetry.sdk.language"));
 }
 
+static const struct origin *origin_known(const struct claims *c,
+					 const struct received_resource *resource)
+{
+	uintptr_t place = (uintptr_t)map_get(&c->places, (uintptr_t)resource);
+
+	return place ? &c->origins.data[place - 1] : NULL;
+}
+
 /* NULL: no memory. */
 static const struct origin *origin_of(struct claims *c, uint16_t connection,
 				      const struct received_resource *resource)
 {
+	const struct origin *known = origin_known(c, resource);
 	struct sender_info who = {.is_local = true};
-	struct origin origin = {.resource = resource};
+	struct origin origin = {0};
 
-	for (size_t i = c->origins.count; i-- > 0;) {
-		if (c->origins.data[i].resource == resource)
-			return &c->origins.data[i];
-	}
+	if (known)
+		return known;
 	senders_find(c->senders, connection, &who);
-	origin_find(c, &who, &origin);
-	return vec_push(&c->origins, origin) ? NULL : &c->origins.data[c->origins.count - 1];
+	origin_find(c, &who, resource, &origin);
+	if (vec_push(&c->origins, origin) ||
+	    map_put(&c->places, (uintptr_t)resource, (void *)(uintptr_t)c->origins.count))
+		return NULL;
+	return &c->origins.data[c->origins.count - 1];
 }
 
 /*
@@ -223,6 +235,7 @@ int claims_mark(struct claims *c, const struct log_entry *entry, struct received
 	if (!c)
 		return 0;
 	c->origins.count = 0;
+	map_free(&c->places);
 	connection = entry->begin >= c->from_position ? entry_connection(entry->data, entry->bytes)
 						      : 0;
 	if (connection)
@@ -273,16 +286,6 @@ static void span_claim(struct claims *c, const struct origin *o, const struct re
 	claim_put(&c->message, &claim);
 }
 
-static const struct origin *origin_known(const struct claims *c,
-					 const struct received_resource *resource)
-{
-	for (size_t i = c->origins.count; i-- > 0;) {
-		if (c->origins.data[i].resource == resource)
-			return &c->origins.data[i];
-	}
-	return NULL;
-}
-
 void claims_send(struct claims *c, const struct received_batch *batch, const uint8_t *fates)
 {
 	size_t spans = 0;
@@ -331,6 +334,7 @@ void claims_close(struct claims *c)
 	if (!c)
 		return;
 	vec_free(&c->origins);
+	map_free(&c->places);
 	bytes_free(&c->message);
 	free(c);
 }
