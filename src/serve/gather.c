@@ -237,42 +237,44 @@ static int marks_ids(const struct store_mark *marks, size_t count, struct store_
 	return err;
 }
 
-/* Adds the spans of some traces. */
-static int slice_add(struct query *q, const struct store_mark *marks, size_t count,
-		     uint64_t until_ns, struct received_batch *out)
+/* Adds the spans of the next traces, so many. */
+static int slice_add(struct query *q, const struct gather_traces *what, size_t count,
+		     struct gathered *g)
 {
 	struct store_ids ids = {0};
-	struct store_finding finding = {.ids = &ids, .until_ns = until_ns};
+	struct store_finding finding = {.ids = &ids, .until_ns = what->until_ns};
 	struct store *store = q->source->store;
 	struct received_batch slice = {0};
-	int err = marks_ids(marks, count, &ids, &finding.begin_from_ns);
+	int err = marks_ids(what->marks->data + g->traces, count, &ids, &finding.begin_from_ns);
 
 	err = err ? err : store_find_until(store, &finding, q->pool, &slice, q->e);
 	err = err ? err : spans_join(&slice, q->pool);
 	finding.kernel = true;
-	err = err ? err : store_find_until(store, &finding, q->pool, &slice, q->e);
-	err = err ? err : vec_reserve(out, slice.count);
+	if (what->with_kernel)
+		err = err ? err : store_find_until(store, &finding, q->pool, &slice, q->e);
+	err = err ? err : vec_reserve(&g->batch, slice.count);
 	for (size_t i = 0; i < slice.count && !err; i++)
-		out->data[out->count++] = slice.data[i];
+		g->batch.data[g->batch.count++] = slice.data[i];
 	vec_free(&slice);
 	vec_free(&ids);
+	g->traces += err ? 0 : count;
 	return err;
 }
 
-/* Reads traces as long as there are time and memory. */
-static int spans_add(struct query *q, const struct store_marks *marks, uint64_t until_ns,
-		     struct gathered *g)
+int gather_traces(struct query *q, const struct gather_traces *what, struct gathered *g)
 {
-	size_t count = FIRST_TRACES;
+	size_t limit = q->pool->limit_bytes, room = limit - q->pool->bytes, count = FIRST_TRACES;
 	int err = 0;
 
-	while (g->traces < marks->count && !err) {
-		size_t left = marks->count - g->traces, next = count < left ? count : left;
+	if (limit)
+		q->pool->limit_bytes = q->pool->bytes + room / 4 * 3;
+	while (g->traces < what->marks->count && !err) {
+		size_t left = what->marks->count - g->traces;
 
-		err = slice_add(q, marks->data + g->traces, next, until_ns, &g->batch);
-		g->traces += err ? 0 : next;
+		err = slice_add(q, what, count < left ? count : left, g);
 		count *= 2;
 	}
+	q->pool->limit_bytes = limit;
 	if (err != -ETIMEDOUT && (err != -ENOMEM || !g->traces))
 		return err;
 	error_clear(q->e);
@@ -283,10 +285,11 @@ static int spans_add(struct query *q, const struct store_marks *marks, uint64_t 
 static int spans_find(struct query *q, const struct gather_query *query, struct gathered *g)
 {
 	struct store_marks marks = {0};
+	const struct gather_traces what = {&marks, query->until_ns, true};
 	int err = marks_find(q, query, &marks);
 
 	g->is_partial = marks.is_partial;
-	err = err ? err : spans_add(q, &marks, query->until_ns, g);
+	err = err ? err : gather_traces(q, &what, g);
 	vec_free(&marks);
 	return err;
 }
@@ -381,7 +384,7 @@ int gather(struct query *q, const struct gather_query *query, struct gathered *o
 	out->until_ns = part_until(query->until_ns, 1, sets);
 	own.until_ns = part_until(query->until_ns, 3, 4 * sets);
 	if (limit)
-		q->pool->limit_bytes = q->pool->bytes + left / (4 * sets) * 3;
+		q->pool->limit_bytes = q->pool->bytes + left / sets;
 	err = spans_find(q, &own, out);
 	q->pool->limit_bytes = limit;
 	return err ? err : gathered_index(out, query);

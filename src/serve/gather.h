@@ -46,6 +46,22 @@ static inline bool gathered_is_over(const struct gathered *g)
 /* Free it with gathered_free(), also on failure. */
 int gather(struct query *q, const struct gather_query *query, struct gathered *out);
 
+/*
+ * Traces to gather. The value of a mark is when a span of its trace begins: what is long before all
+ * of them is not read. 0: all is.
+ */
+struct gather_traces {
+	const struct store_marks *marks;
+	uint64_t until_ns; /* CLOCK_MONOTONIC; 0: never */
+	bool with_kernel;  /* with their kernel spans */
+};
+
+/*
+ * Adds their spans to an empty batch, as long as there are time and memory, of which a quarter
+ * is left. -ENOMEM if there is none for the first ones.
+ */
+int gather_traces(struct query *q, const struct gather_traces *what, struct gathered *g);
+
 /* One trace with its longest root as the subject. -ENOENT: it has no span. Free it as above. */
 int gather_trace(struct query *q, struct trace_id id, struct gathered *out);
 

@@ -10,11 +10,12 @@
 
 #define HOUR_NS UINT64_C(3600000000000)
 #define TRACES 100 /* of each sample */
+#define SAMPLE_STEP_NS (GATHER_ANSWER_NS / 3)
 
-static bool has_id(const struct store_ids *ids, struct trace_id id)
+static bool has_trace(const struct store_marks *marks, struct trace_id id)
 {
-	for (size_t i = 0; i < ids->count; i++) {
-		if (trace_id_equals(ids->data[i], id))
+	for (size_t i = 0; i < marks->count; i++) {
+		if (trace_id_equals(marks->data[i].id, id))
 			return true;
 	}
 	return false;
@@ -22,40 +23,49 @@ static bool has_id(const struct store_ids *ids, struct trace_id id)
 
 /* Adds traces that have a span with an attribute. */
 static int marked_add(struct query *q, const struct store_range *range, const char *mark,
-		      struct store_ids *out)
+		      uint64_t until_ns, struct store_marks *out)
 {
 	const struct store_query search = {.kind = -1,
 					   .marks = &mark,
 					   .marks_count = 1,
 					   .begin_from_ns = range->from_ns,
 					   .begin_to_ns = range->to_ns - 1,
-					   .limit = TRACES};
+					   .limit = TRACES,
+					   .until_ns = until_ns};
 	struct store_marks found = {0};
 	int err = store_search_marks(q->source->store, &search, &found, q->e);
 
 	for (size_t i = 0; i < found.count && !err; i++) {
-		if (!has_id(out, found.data[i].id))
-			err = vec_push(out, found.data[i].id);
+		if (!has_trace(out, found.data[i].id)) /* which is read from its begin on */
+			err = vec_push(out, (struct store_mark){.id = found.data[i].id});
 	}
+	out->is_partial |= found.is_partial;
 	vec_free(&found);
 	return err;
 }
 
-/* A sample of what sums do not tell. */
+/* A sample of what sums do not tell. The sums are told, also if there is no room for it. */
 static int samples_read(struct query *q, const struct store_range *range, struct gathered *g,
 			edge_samples *out)
 {
-	const struct gather_query none = {.operation = "", .service = "", .kind = -1};
-	struct store_ids ids = {0};
-	int err = marked_add(q, range, "peer.service", &ids);
+	uint64_t begin_ns = clock_now_ns();
+	struct store_marks marks = {0};
+	const struct gather_traces what = {&marks, begin_ns + GATHER_ANSWER_NS, false};
+	int err = marked_add(q, range, "peer.service", begin_ns + SAMPLE_STEP_NS, &marks);
 
-	err = err ? err : marked_add(q, range, "edge.probability", &ids);
-	if (!err && ids.count)
-		err = traces_joined(q, &ids, &g->batch);
-	err = err ? err : gathered_index(g, &none);
-	err = err ? err : edges_sample(g, out);
-	vec_free(&ids);
-	return err;
+	err = err ? err
+		  : marked_add(q, range, "edge.probability", begin_ns + 2 * SAMPLE_STEP_NS, &marks);
+	g->is_partial = marks.is_partial;
+	err = err ? err : gather_traces(q, &what, g);
+	vec_free(&marks);
+	if (err == -ENOMEM) {
+		g->is_partial = true;
+		err = 0;
+	}
+	if (!err)
+		error_clear(q->e);
+	err = err ? err : gathered_link(g);
+	return err ? err : edges_sample(g, out);
 }
 
 static void sample_write(struct json *j, const struct edge_sample *sample)
@@ -108,7 +118,7 @@ static bool has_edge(const struct store_sums *edges, const struct edge_sample *s
 }
 
 static int edges_write(struct query *q, const struct store_range *range,
-		       const struct store_sums *edges, const edge_samples *samples)
+		       const struct store_sums *edges, const edge_samples *samples, bool is_partial)
 {
 	double seconds = (double)(range->to_ns - range->from_ns) / 1e9;
 	struct json j;
@@ -131,6 +141,8 @@ static int edges_write(struct query *q, const struct store_range *range,
 			remote_write(&j, &samples->data[i]);
 	}
 	json_array_end(&j);
+	if (is_partial)
+		json_bool(&j, "partial", true);
 	own_coverage_write(q, &j, range->from_ns, range->to_ns);
 	json_object_end(&j);
 	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
@@ -151,7 +163,7 @@ int own_edges(struct query *q)
 	range.from_ns -= range.from_ns % STORE_SUMS_STEP_NS;
 	err = store_edges(q->source->store, &range, q->pool, &edges, q->e);
 	err = err ? err : samples_read(q, &range, &g, &samples);
-	err = err ? err : edges_write(q, &range, &edges, &samples);
+	err = err ? err : edges_write(q, &range, &edges, &samples, g.is_partial);
 	store_sums_free(&edges);
 	vec_free(&samples);
 	gathered_free(&g);

@@ -11,7 +11,7 @@ TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number":
 RARE = {"Gap.begin_ns", "Gap.end_ns", "Gap.reason",  # only what records has them: tests/e2e/up
         "CpuRuns.host", "CpuThread.pid", "CpuThread.tid", "CpuThread.name",  # only what records has them: tests/e2e/up
         "Status.log.error", "Status.store.error",
-        "Search.partial", "CompareSide.partial", "Where.partial", "CriticalPath.cut", "Status.store.lost_why",  # only what fails has them
+        "Search.partial", "CompareSide.partial", "Edges.partial", "Where.partial", "CriticalPath.cut", "Status.store.lost_why",  # only what fails has them
         "Sender.pid", "Sender.program", "Sender.language",  # who may look into the sender
         "Monitors.not_saved",  # only where the directory cannot be written
         *(f"Pin.{key}" for key in ("name", "trace_id", "why", "from_unix_ns", "to_unix_ns",

@@ -3,6 +3,7 @@
 #include "serve/gather.h"
 
 #include "serve/compare.h"
+#include "serve/own.h"
 #include "serve/where.h"
 #include "tests/unit/store/spans.h"
 
@@ -137,6 +138,74 @@ TEST(without_memory_for_any_trace_it_fails)
 	CHECK_EQ(gather(&q, &requests, &g), -ENOMEM);
 	gathered_free(&g);
 	pool_free(&own);
+	drop(s);
+}
+
+/* Calls of the last minute: one to a service that sends spans, and many to one that does not. */
+static struct store *with_calls(void)
+{
+	static const struct received_resource bank = {.service = "bank"};
+	const struct attribute attributes[] = {
+		{.key = "peer.service", .type = VALUE_STRING, .string = "psp"},
+		{.key = "body", .type = VALUE_STRING, .string = long_text}};
+	uint64_t begin_ns = clock_read_ns(CLOCK_REALTIME) - UINT64_C(30000000000);
+	struct received_span spans[TRACES + 1];
+	struct store *s = open_empty();
+
+	memset(long_text, 'x', TEXT_BYTES);
+	for (uint64_t i = 0; i <= TRACES; i++) {
+		spans[i] = make(i, 1, "call");
+		spans[i].kind = RECEIVED_CLIENT;
+		spans[i].begin_ns = begin_ns;
+		spans[i].end_ns = begin_ns + 1000000;
+		if (i > 1)
+			spans[i].attributes = (struct received_list){attributes, 2, 0};
+	}
+	spans[1].trace = spans[0].trace;
+	spans[1].span_id = 2;
+	spans[1].parent_id = 1;
+	spans[1].kind = RECEIVED_SERVER;
+	spans[1].resource = &bank;
+	append(s, spans, TRACES + 1);
+	commit(s, 1);
+	return s;
+}
+
+/* The answer with so much memory. */
+static const char *edges_with(struct store *s, size_t limit_bytes)
+{
+	static char text[4096];
+	const struct api_source source = {.store = s};
+	struct pool own = {.limit_bytes = limit_bytes};
+	struct bytes body = {0};
+	struct error e = {0};
+	struct query q = {.source = &source, .pool = &own, .body = &body, .e = &e};
+	int status = own_edges(&q);
+
+	if (status != MHD_HTTP_OK)
+		CHECK_FAIL("%d: %s", status, e.text);
+	CHECK_EQ(own.limit_bytes, limit_bytes);
+	snprintf(text, sizeof(text), "%.*s", (int)body.count, (const char *)body.data);
+	bytes_free(&body);
+	pool_free(&own);
+	return text;
+}
+
+TEST(calls_are_told_also_without_memory_for_the_sample)
+{
+	struct store *s = with_calls();
+	const char *text = edges_with(s, 0);
+
+	CHECK(strstr(text, "\"to\":\"bank\"") != NULL);
+	CHECK(strstr(text, "\"to\":\"psp\"") != NULL);
+	CHECK(!strstr(text, "\"partial\""));
+	text = edges_with(s, 200000);
+	CHECK(strstr(text, "\"to\":\"bank\"") != NULL);
+	CHECK(!strstr(text, "\"to\":\"psp\""));
+	CHECK(strstr(text, "\"partial\":true") != NULL);
+	text = edges_with(s, 1000000);
+	CHECK(strstr(text, "\"to\":\"psp\"") != NULL);
+	CHECK(strstr(text, "\"partial\":true") != NULL);
 	drop(s);
 }
 
