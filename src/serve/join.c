@@ -83,21 +83,25 @@ static bool has_time(const struct received_span *context)
 	return attribute_of(context, "fathom.join") == NULL;
 }
 
-/* The time that no part tells of: what is unknown of the context, and the time around it. */
+/*
+ * The time that no part tells of: what is unknown of the context, and the time around it. Any
+ * program may send any number.
+ */
 static int64_t unknown_of(const struct received_span *span, const struct received_span *context)
 {
 	const struct attribute *unknown = attribute_of(context, TIME_UNKNOWN);
-	int64_t told = 0, duration = (int64_t)received_duration_ns(span);
+	uint64_t left = received_duration_ns(span);
 
 	if (attribute_of(context, "fathom.threads"))
-		return unknown ? unknown->integer : 0;
+		return unknown && unknown->type == VALUE_INTEGER ? unknown->integer : 0;
 	for (size_t i = 0; i < context->attributes.count; i++) {
 		const struct attribute *a = &context->attributes.data[i];
+		bool is_part = goes_over(a) && strncmp(a->key, "fathom.time.", 12) == 0;
 
-		if (goes_over(a) && strncmp(a->key, "fathom.time.", 12) == 0)
-			told += a->integer;
+		if (is_part && a->type == VALUE_INTEGER && a->integer > 0)
+			left -= (uint64_t)a->integer < left ? (uint64_t)a->integer : left;
 	}
-	return duration > told ? duration - told : 0;
+	return left <= INT64_MAX ? (int64_t)left : 0;
 }
 
 static int attributes_move(struct joining *j, struct received_span *span,

@@ -98,6 +98,28 @@ TEST(the_time_of_several_threads_is_no_duration)
 	pool_free(&pool);
 }
 
+/* Any program may send a context, with any numbers. */
+TEST(no_part_is_less_than_nothing_or_more_than_the_span)
+{
+	static const struct attribute wrong[] = {
+		{.key = "fathom.kind", .type = VALUE_STRING, .string = "context"},
+		{.key = "fathom.time.user_ns", .type = VALUE_INTEGER, .integer = INT64_MAX},
+		{.key = "fathom.time.lock_ns", .type = VALUE_INTEGER, .integer = INT64_MAX},
+		{.key = "fathom.time.disk_ns", .type = VALUE_INTEGER, .integer = -50},
+		{.key = "fathom.time.net_ns", .type = VALUE_STRING, .string = "7"}};
+	const struct attribute less[] = {wrong[0], wrong[3], wrong[4]};
+	struct received_span spans[] = {span_make(7, given, 1), span_make(7, wrong, 5),
+					span_make(8, given, 1), span_make(8, less, 3)};
+	struct received_batch batch = {spans, 4, 4};
+	struct pool pool = {0};
+
+	CHECK_EQ(spans_join(&batch, &pool), 0);
+	CHECK_EQ(batch.count, 2);
+	CHECK_EQ(number(&batch.data[0], "fathom.time.unknown_ns"), -1); /* there is none */
+	CHECK_EQ(number(&batch.data[1], "fathom.time.unknown_ns"), 100);
+	pool_free(&pool);
+}
+
 /* The request names the span of the application that ran within it. */
 TEST(a_span_without_a_parent_gets_its_request)
 {
