@@ -146,10 +146,10 @@ static int copies_make(struct sql_files *files, const char **parent)
 static int copy_begin(struct sql_files *files, const struct store_file *f, struct error *e)
 {
 	uint64_t bytes = store_file_bytes(f);
-	const char *parent = "";
+	const char *parent = files->copies;
 	struct statvfs disk;
 	char size[UNITS_TEXT_BYTES];
-	int err = files->copies ? 0 : copies_make(files, &parent);
+	int err = parent ? 0 : copies_make(files, &parent);
 
 	if (err)
 		return error_set(e, err, "cannot copy a file of the store into %s", parent);

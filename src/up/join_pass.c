@@ -272,7 +272,7 @@ static int group_judge(struct pass *p, const struct group *group)
 	struct candidates *found = calloc(group->claims.count + 1, sizeof(*found));
 	int err = sums && found && meters ? 0 : -ENOMEM;
 
-	for (size_t t = 0; t < meters->threads.count && !err; t++)
+	for (size_t t = 0; !err && t < meters->threads.count; t++)
 		thread_look_all(group, meters->threads.data[t], sums, found);
 	for (size_t i = 0; i < group->claims.count && !err; i++) {
 		if (!group->claims.data[i]->done)
