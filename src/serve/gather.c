@@ -10,14 +10,11 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "serve/join.h"
+#include "span/attributes.h"
 
 const struct attribute *gather_attribute(const struct received_span *span, const char *key)
 {
-	for (size_t i = 0; i < span->attributes.count; i++) {
-		if (strcmp(span->attributes.data[i].key, key) == 0)
-			return &span->attributes.data[i];
-	}
-	return NULL;
+	return attributes_find(span->attributes.data, span->attributes.count, key);
 }
 
 static const char *text_of(const struct received_span *span, const char *key)
@@ -58,12 +55,9 @@ static const struct attribute *resource_attribute(const struct received_span *sp
 						  enum value_type type)
 {
 	const struct received_list *list = &span->resource->attributes;
+	const struct attribute *a = attributes_find(list->data, list->count, key);
 
-	for (size_t i = 0; i < list->count; i++) {
-		if (strcmp(list->data[i].key, key) == 0)
-			return list->data[i].type == type ? &list->data[i] : NULL;
-	}
-	return NULL;
+	return a && a->type == type ? a : NULL;
 }
 
 const char *gather_host(const struct received_span *span)

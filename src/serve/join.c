@@ -7,17 +7,14 @@
 
 #include "base/map.h"
 #include "serve/route.h"
+#include "span/attributes.h"
 
 #define TIME_UNKNOWN "fathom.time.unknown_ns"
 #define LEVELS_MOST 64 /* spans above each other that are looked at */
 
 static const struct attribute *attribute_of(const struct received_span *span, const char *key)
 {
-	for (size_t i = 0; i < span->attributes.count; i++) {
-		if (strcmp(span->attributes.data[i].key, key) == 0)
-			return &span->attributes.data[i];
-	}
-	return NULL;
+	return attributes_find(span->attributes.data, span->attributes.count, key);
 }
 
 static bool is_context(const struct received_span *span)
