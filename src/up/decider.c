@@ -93,7 +93,7 @@ static bool was_decided(const struct decider *d, const struct requests *r,
 	       decider_has(d, request_span_id(r, &r->spans.data[t->first]));
 }
 
-static bool is_whole(const struct decider_input *in, const struct extent *e)
+static bool has_all_bytes(const struct decider_input *in, const struct extent *e)
 {
 	u64 from_ns = e->begin_ns > DECIDER_LEAD_NS ? e->begin_ns - DECIDER_LEAD_NS : 0;
 	u64 to_ns = e->open ? in->to_ns : e->end_ns;
@@ -116,7 +116,7 @@ int decider_choose(const struct decider *d, const struct decider_input *in, stru
 
 		if (t->flags & TRACE_OF_STREAM ||
 		    decider_is_own(in, &in->r->exchanges.data[t->exchange]) ||
-		    was_decided(d, in->r, t, &e) || !is_whole(in, &e))
+		    was_decided(d, in->r, t, &e) || !has_all_bytes(in, &e))
 			continue;
 		if (is_long || (!e.open && e.end_ns <= ended_ns)) {
 			err = vec_push(&out->traces, (u32)i);

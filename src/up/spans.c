@@ -204,16 +204,16 @@ int chosen_children_add(struct spans *s, const struct spans_waiting *w,
 
 int spans_finish(struct spans *s)
 {
-	bool is_whole = false;
+	bool is_notable = false;
 	int err = 0;
 
 	for (size_t i = 0; i < s->waiting.count; i++)
-		is_whole |= s->waiting.data[i].chosen == CHOSEN_ERROR ||
-			    s->waiting.data[i].chosen == CHOSEN_SLOW;
+		is_notable |= s->waiting.data[i].chosen == CHOSEN_ERROR ||
+			      s->waiting.data[i].chosen == CHOSEN_SLOW;
 	for (size_t i = 0; i < s->waiting.count && !err; i++) {
 		struct spans_waiting *w = &s->waiting.data[i];
 
-		if (is_whole && w->count && w->chosen == CHOSEN_NOT)
+		if (is_notable && w->count && w->chosen == CHOSEN_NOT)
 			w->chosen = CHOSEN_TRACE;
 		if (w->chosen)
 			err = chosen_children_add(s, w, s->children.data + w->first);

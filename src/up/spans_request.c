@@ -36,7 +36,7 @@ struct adding {
 	struct map numbers; /* node + 1 -> number in `places` + 1 */
 	VEC(struct place) places;
 	VEC(struct worked) worked;
-	bool is_whole; /* one of them is slow or in error */
+	bool is_notable; /* one of them is slow or in error */
 };
 
 static const struct exchange *exchange_at(const struct adding *a, const struct request_span *of)
@@ -366,7 +366,7 @@ static int work_choose(struct adding *a, const struct request_span *of)
 	struct worked worked = {.at = a->s->batch.count - 1, .of = *of};
 
 	worked.chosen = span_choose(a->s, pid, a->s->work.list.count > 0);
-	a->is_whole |= worked.chosen == CHOSEN_ERROR || worked.chosen == CHOSEN_SLOW;
+	a->is_notable |= worked.chosen == CHOSEN_ERROR || worked.chosen == CHOSEN_SLOW;
 	return a->s->work.list.count || worked.chosen ? vec_push(&a->worked, worked) : 0;
 }
 
@@ -380,7 +380,7 @@ static int worked_add(struct adding *a)
 		struct spans_waiting w = {.at = worked->at, .chosen = worked->chosen};
 		struct handed_span handed;
 
-		if (a->is_whole && w.chosen == CHOSEN_NOT)
+		if (a->is_notable && w.chosen == CHOSEN_NOT)
 			w.chosen = CHOSEN_TRACE;
 		if (!w.chosen)
 			continue;
