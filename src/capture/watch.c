@@ -105,13 +105,10 @@ static u64 watch_step(struct capture_watch *w, const struct watch_event *events,
 
 static void watch_wait(struct capture_watch *w, u64 due_ns)
 {
-	u64 until_ns = host_clock_own_ns(due_ns);
-	struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
-
 	if (due_ns == NEVER)
 		pthread_cond_wait(&w->wake, &w->mutex);
 	else
-		pthread_cond_timedwait(&w->wake, &w->mutex, &until);
+		condition_wait(&w->wake, &w->mutex, host_clock_own_ns(due_ns));
 }
 
 static void capabilities_drop(struct capture_watch *w)
@@ -197,7 +194,6 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 	struct capture_watch *w = calloc(1, sizeof(*w));
 	struct context_tracker_sink sink;
 	struct app_ring_seek_sink rings;
-	pthread_condattr_t attr;
 	int err;
 
 	if (!w)
@@ -205,10 +201,8 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 	w->capture = c;
 	pthread_mutex_init(&w->mutex, NULL);
 	pthread_mutex_init(&w->gate, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->wake, &attr);
-	pthread_cond_init(&w->settled, &attr);
+	condition_init(&w->wake);
+	condition_init(&w->settled);
 	w->looks = foreign_looks_new();
 	sink = watch_tracker_sink(w);
 	rings = watch_seek_sink(w);
@@ -365,13 +359,12 @@ bool capture_watch_notice(struct capture_watch *w, const struct record_head *r)
 void capture_watch_settle(struct capture_watch *w)
 {
 	u64 until_ns = clock_now_ns() + SETTLE_NS, wanted;
-	struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
 
 	if (!w)
 		return;
 	pthread_mutex_lock(&w->mutex);
 	wanted = w->pushed;
-	while (w->done < wanted && !pthread_cond_timedwait(&w->settled, &w->mutex, &until))
+	while (w->done < wanted && condition_wait(&w->settled, &w->mutex, until_ns))
 		;
 	pthread_mutex_unlock(&w->mutex);
 }

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "monitor/kept.h"
 #include "monitor/monitors.h"
 
@@ -55,10 +56,7 @@ static inline uint64_t monitors_now_ns(void)
 /* Waits for a change with the lock, until a time of CLOCK_MONOTONIC. */
 static inline void monitors_wait(struct monitors *m, uint64_t until_ns)
 {
-	const struct timespec until = {.tv_sec = (time_t)(until_ns / SECOND_NS),
-				       .tv_nsec = (long)(until_ns % SECOND_NS)};
-
-	pthread_cond_timedwait(&m->changed, &m->lock, &until);
+	condition_wait(&m->changed, &m->lock, until_ns);
 }
 
 /*

@@ -25,7 +25,6 @@ static int threads_start(struct monitors *m)
 int monitors_open(const struct monitors_options *options, struct monitors **out, struct error *e)
 {
 	struct monitors *m = calloc(1, sizeof(*m));
-	pthread_condattr_t attributes;
 	int err;
 
 	if (!m)
@@ -33,10 +32,7 @@ int monitors_open(const struct monitors_options *options, struct monitors **out,
 	m->options = *options;
 	m->begun_ns = monitors_now_ns();
 	pthread_mutex_init(&m->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&m->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	condition_init(&m->changed);
 	err = monitors_load(m, e);
 	if (!err && threads_start(m))
 		err = error_set(e, EAGAIN, "cannot begin to monitor");

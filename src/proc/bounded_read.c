@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proc/bounded_read.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -70,16 +69,13 @@ static void *thread_run(void *arg)
 static struct bounded_thread *thread_new(void)
 {
 	struct bounded_thread *t = calloc(1, sizeof(*t));
-	pthread_condattr_t monotonic;
 	pthread_t thread = 0;
 	int err;
 
 	if (!t)
 		return NULL;
 	pthread_mutex_init(&t->mutex, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->turn, &monotonic);
+	condition_init(&t->turn);
 	err = thread_start(&thread, thread_run, t);
 	if (err) {
 		thread_free(t);
@@ -106,9 +102,8 @@ void bounded_reader_end(struct bounded_reader *reader)
 static bool thread_await(struct bounded_thread *t)
 {
 	uint64_t until_ns = clock_now_ns() + WAIT_NS;
-	struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
 
-	while (t->wanted && pthread_cond_timedwait(&t->turn, &t->mutex, &until) != ETIMEDOUT)
+	while (t->wanted && condition_wait(&t->turn, &t->mutex, until_ns))
 		;
 	return !t->wanted;
 }

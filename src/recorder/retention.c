@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "chunk/checkpoint.h"
@@ -17,8 +17,8 @@
 #include "recorder/retention_round.h"
 
 #define ROUND_NS 1000000000ull
-#define ROOM_S 10   /* how long somebody waits for room on the disk at most */
-#define HELPER_S 60 /* how long a round of another process may take */
+#define ROOM_NS 10000000000ull /* how long somebody waits for room on the disk at most */
+#define HELPER_S 60	       /* how long a round of another process may take */
 #define MAX_ERRNO 4096
 #define BEHIND_CHUNKS 10 /* so many chunks to delete, larger than --keep: print that it is slow */
 
@@ -107,15 +107,12 @@ static void round_run(struct retainer *r, bool first)
 /* Waits for the next round. False: end the thread. */
 static bool round_wait(struct retainer *r)
 {
-	struct timespec until;
+	u64 until_ns = clock_now_ns() + ROUND_NS;
 	bool go_on;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ROUND_NS / 1000000000u;
 	pthread_mutex_lock(&r->lock);
-	while (!r->ending && !r->wanted)
-		if (pthread_cond_timedwait(&r->wake, &r->lock, &until) == ETIMEDOUT)
-			break;
+	while (!r->ending && !r->wanted && condition_wait(&r->wake, &r->lock, until_ns))
+		;
 	go_on = !r->ending;
 	r->wanted = false;
 	pthread_mutex_unlock(&r->lock);
@@ -154,14 +151,9 @@ static void *retainer_run(void *arg)
 
 static int retainer_start(struct retainer *r)
 {
-	pthread_condattr_t clock;
-
 	pthread_mutex_init(&r->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&r->wake, &clock);
-	pthread_cond_init(&r->done, &clock);
-	pthread_condattr_destroy(&clock);
+	condition_init(&r->wake);
+	condition_init(&r->done);
 	return thread_start(&r->thread, retainer_run, r);
 }
 
@@ -252,19 +244,15 @@ void retainer_report(struct retainer *r)
 
 bool retainer_make_room(struct retainer *r)
 {
-	struct timespec until;
-	u64 before, round;
+	u64 until_ns = clock_now_ns() + ROOM_NS, before, round;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ROOM_S;
 	pthread_mutex_lock(&r->lock);
 	before = r->deleted;
 	round = r->rounds_begun + 1; /* one that is under way may have looked before */
 	r->wanted = true;
 	pthread_cond_signal(&r->wake);
-	while (r->rounds_done < round && !r->ended)
-		if (pthread_cond_timedwait(&r->done, &r->lock, &until) == ETIMEDOUT)
-			break;
+	while (r->rounds_done < round && !r->ended && condition_wait(&r->done, &r->lock, until_ns))
+		;
 	before = r->deleted - before;
 	pthread_mutex_unlock(&r->lock);
 	return before > 0;

@@ -45,10 +45,7 @@ static void *deadline_run(void *arg)
 
 	pthread_mutex_lock(&w->lock);
 	while (!w->stopping) {
-		uint64_t at = clock_now_ns() + step_ns;
-		struct timespec until = {(time_t)(at / 1000000000), (long)(at % 1000000000)};
-
-		pthread_cond_timedwait(&w->wake, &w->lock, &until);
+		condition_wait(&w->wake, &w->lock, clock_now_ns() + step_ns);
 		all_look(w);
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -58,17 +55,13 @@ static void *deadline_run(void *arg)
 int deadline_start(uint64_t limit_ns, struct deadline **out)
 {
 	struct deadline *w = calloc(1, sizeof(*w));
-	pthread_condattr_t clock;
 	int err;
 
 	if (!w)
 		return -ENOMEM;
 	w->limit_ns = limit_ns;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->wake, &clock);
-	pthread_condattr_destroy(&clock);
+	condition_init(&w->wake);
 	err = thread_start(&w->thread, deadline_run, w);
 	if (err) {
 		pthread_cond_destroy(&w->wake);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/live.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/thread.h"
 #include "serve/answer.h"
 #include "serve/own_span.h"
 
@@ -185,15 +184,10 @@ static void ping(struct listener *to)
 static void *pings_run(void *arg)
 {
 	struct live *l = arg;
-	struct timespec until;
-	uint64_t end_ns;
 
 	pthread_mutex_lock(&l->lock);
 	while (!l->stopping) {
-		end_ns = clock_now_ns() + PING_NS;
-		until.tv_sec = (time_t)(end_ns / 1000000000u);
-		until.tv_nsec = (long)(end_ns % 1000000000u);
-		if (pthread_cond_timedwait(&l->wake, &l->lock, &until) != ETIMEDOUT)
+		if (condition_wait(&l->wake, &l->lock, clock_now_ns() + PING_NS))
 			continue;
 		for (struct listener *to = l->listeners; to; to = to->next)
 			ping(to);
@@ -205,16 +199,12 @@ static void *pings_run(void *arg)
 struct live *live_open(void)
 {
 	struct live *l = calloc(1, sizeof(*l));
-	pthread_condattr_t monotonic;
 
 	if (!l)
 		return NULL;
 	pthread_mutex_init(&l->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&l->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
-	if (pthread_create(&l->thread, NULL, pings_run, l) == 0)
+	condition_init(&l->wake);
+	if (thread_start(&l->thread, pings_run, l) == 0)
 		return l;
 	pthread_cond_destroy(&l->wake);
 	pthread_mutex_destroy(&l->lock);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "serve/disk.h"
 #include "serve/entry.h"
@@ -331,17 +332,12 @@ static void start_over(struct loader *l, const struct error *e)
 /* Waits until more is synced, but no longer than that. True when it is to end. */
 static bool rest(struct loader *l, uint64_t time_ns)
 {
-	struct timespec until;
 	uint64_t end_ns = clock_now_ns() + time_ns;
 	bool stopping;
 
-	until.tv_sec = (time_t)(end_ns / 1000000000u);
-	until.tv_nsec = (long)(end_ns % 1000000000u);
 	pthread_mutex_lock(&l->lock);
-	while (!l->woken && !l->stopping) {
-		if (pthread_cond_timedwait(&l->wake, &l->lock, &until) == ETIMEDOUT)
-			break;
-	}
+	while (!l->woken && !l->stopping && condition_wait(&l->wake, &l->lock, end_ns))
+		;
 	l->woken = false;
 	stopping = l->stopping;
 	pthread_mutex_unlock(&l->lock);
@@ -403,7 +399,6 @@ static void loader_free(struct loader *l)
 int loader_start(const struct loader_options *options, struct loader **out)
 {
 	struct loader *l = calloc(1, sizeof(*l));
-	pthread_condattr_t monotonic;
 	int err;
 
 	if (!l)
@@ -413,14 +408,11 @@ int loader_start(const struct loader_options *options, struct loader **out)
 			     .store = options->store,
 			     .pool = {.limit_bytes = POOL_BYTES}};
 	pthread_mutex_init(&l->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&l->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
-	err = pthread_create(&l->thread, NULL, loader_run, l);
+	condition_init(&l->wake);
+	err = thread_start(&l->thread, loader_run, l);
 	if (err) {
 		loader_free(l);
-		return -err;
+		return err;
 	}
 	*out = l;
 	return 0;

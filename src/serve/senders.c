@@ -354,18 +354,15 @@ void senders_request(struct senders *s, uint16_t connection, const struct sender
 bool senders_await(struct senders *s, uint16_t connection, uint64_t wait_ns)
 {
 	uint64_t end_ns = clock_now_ns() + wait_ns;
-	const struct timespec until = {(time_t)(end_ns / 1000000000u),
-				       (long)(end_ns % 1000000000u)};
 	struct connection *c = NULL;
 	bool found;
 
 	if (!s || !connection)
 		return false;
 	pthread_mutex_lock(&s->lock);
-	while ((c = s->connections[connection]) && !c->sender) {
-		if (pthread_cond_timedwait(&s->found, &s->lock, &until) == ETIMEDOUT)
-			break;
-	}
+	while ((c = s->connections[connection]) && !c->sender &&
+	       condition_wait(&s->found, &s->lock, end_ns))
+		;
 	found = c && c->sender;
 	pthread_mutex_unlock(&s->lock);
 	return found;
@@ -491,7 +488,6 @@ void sender_info_write(struct json *j, const struct sender_info *info)
 int senders_open(const struct owner_finder *finder, struct senders **out)
 {
 	struct senders *s = calloc(1, sizeof(*s));
-	pthread_condattr_t monotonic;
 	int err;
 
 	if (!s)
@@ -500,10 +496,7 @@ int senders_open(const struct owner_finder *finder, struct senders **out)
 		s->finder = *finder;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->wake, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->found, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	condition_init(&s->found);
 	s->hold_ns = HOLD_MAX_NS;
 	s->held_ns = clock_now_ns();
 	s->connections = calloc(CONNECTIONS, sizeof(*s->connections));

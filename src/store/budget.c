@@ -2,9 +2,9 @@
 #include "store/budget.h"
 
 #include <stdbool.h>
-#include <time.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 /* A query may run several statements, so it is interrupted again. */
 #define AGAIN_NS 50000000u
@@ -35,11 +35,9 @@ static void *budget_run(void *arg)
 	pthread_mutex_lock(&b->lock);
 	while (!b->stopping) {
 		uint64_t next_ns = queries_look(b);
-		struct timespec until = {.tv_sec = (time_t)(next_ns / 1000000000u),
-					 .tv_nsec = (long)(next_ns % 1000000000u)};
 
 		if (next_ns)
-			pthread_cond_timedwait(&b->wake, &b->lock, &until);
+			condition_wait(&b->wake, &b->lock, next_ns);
 		else
 			pthread_cond_wait(&b->wake, &b->lock);
 	}
@@ -55,20 +53,16 @@ static void locks_free(struct budget *b)
 
 int budget_start(struct budget *b, const struct duckdb *api)
 {
-	pthread_condattr_t monotonic;
 	int err;
 
 	*b = (struct budget){.api = api};
 	pthread_mutex_init(&b->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&b->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
-	err = pthread_create(&b->thread, NULL, budget_run, b);
+	condition_init(&b->wake);
+	err = thread_start(&b->thread, budget_run, b);
 	b->runs = !err;
 	if (err)
 		locks_free(b);
-	return -err;
+	return err;
 }
 
 void budget_stop(struct budget *b)

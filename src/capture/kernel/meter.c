@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -123,12 +122,11 @@ static void costs_fail(struct capture_meter *m, int err)
 /* Waits until a time, or until the end. False: it ends. */
 static bool wait_until(struct capture_meter *m, u64 ns)
 {
-	const struct timespec until = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 	bool goes_on;
 
 	pthread_mutex_lock(&m->mutex);
 	while (!m->stop && clock_now_ns() < ns)
-		pthread_cond_timedwait(&m->wake, &m->mutex, &until);
+		condition_wait(&m->wake, &m->mutex, ns);
 	goes_on = !m->stop;
 	pthread_mutex_unlock(&m->mutex);
 	return goes_on;
@@ -224,7 +222,6 @@ static void programs_list(struct capture_meter *m, const struct capture *c)
 int capture_meter_open(struct capture_meter **out, const struct capture *c, struct error *e)
 {
 	struct capture_meter *m = calloc(1, sizeof(*m));
-	pthread_condattr_t monotonic;
 	int err;
 
 	if (!m)
@@ -233,10 +230,7 @@ int capture_meter_open(struct capture_meter **out, const struct capture *c, stru
 	m->privately = c->drop_capabilities;
 	programs_list(m, c);
 	pthread_mutex_init(&m->mutex, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&m->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	condition_init(&m->wake);
 	*out = m;
 	err = thread_start(&m->thread, meter_run, m);
 	m->running = !err;

@@ -326,17 +326,14 @@ static void thread_supervise(struct jit_names *j)
 int jit_names_open(struct jit_names **out, bool drop, struct error *e)
 {
 	struct jit_names *j = calloc(1, sizeof(*j));
-	pthread_condattr_t attr;
 	int err = -ENOMEM;
 
 	if (!j)
 		return error_set(e, ENOMEM, "cannot read names of code");
 	j->drop = drop;
 	pthread_mutex_init(&j->mutex, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&j->wake, &attr);
-	pthread_cond_init(&j->done, &attr);
+	condition_init(&j->wake);
+	condition_init(&j->done);
 	j->looks = foreign_looks_new();
 	if (j->looks)
 		err = thread_start(&j->thread, names_run, j);

@@ -324,17 +324,14 @@ static void thread_supervise(struct mapping_ids *ids)
 int mapping_ids_open(struct mapping_ids **out, bool drop, struct error *e)
 {
 	struct mapping_ids *ids = calloc(1, sizeof(*ids));
-	pthread_condattr_t attr;
 	int err = ENOMEM;
 
 	if (!ids)
 		return error_set(e, ENOMEM, "cannot read mapped files");
 	ids->drop = drop;
 	pthread_mutex_init(&ids->mutex, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&ids->wake, &attr);
-	pthread_cond_init(&ids->done, &attr);
+	condition_init(&ids->wake);
+	condition_init(&ids->done);
 	ids->looks = foreign_looks_new();
 	if (ids->looks)
 		err = ids_start(ids);
