@@ -37,6 +37,11 @@ static size_t good_run(const char *text, size_t bytes)
 	return at;
 }
 
+bool utf8_is_clean(const char *text, size_t bytes)
+{
+	return good_run(text, bytes) == bytes;
+}
+
 size_t utf8_clean(char *to, const char *text, size_t bytes)
 {
 	char *at = to;

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "serve/answer.h"
 #include "serve/deadline.h"
 #include "serve/delivery.h"
@@ -203,6 +204,26 @@ static bool type_is_json(const char *type)
 	return type && strncasecmp(type, "application/json", n) == 0 && strchr("; \t", type[n]);
 }
 
+static enum MHD_Result value_check(void *arg, enum MHD_ValueKind kind, const char *key,
+				   const char *value)
+{
+	bool *is_text = arg;
+
+	*is_text = utf8_is_clean(key, strlen(key)) &&
+		   (!value || utf8_is_clean(value, strlen(value)));
+	return *is_text ? MHD_YES : MHD_NO;
+}
+
+/* Whether all that a query says is text. The store takes no other. */
+static bool query_is_text(struct MHD_Connection *connection, const char *word)
+{
+	bool is_text = utf8_is_clean(word, strlen(word));
+
+	if (is_text)
+		MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, value_check, &is_text);
+	return is_text;
+}
+
 /* Why a request is not answered, but for who asks; status 0: it is. */
 static struct refusal refusal_of(const struct route *route, struct MHD_Connection *connection,
 				 const char *method, const struct sent *sent)
@@ -251,6 +272,8 @@ enum MHD_Result routes_answer(const struct route_set *routes, struct MHD_Connect
 	refusal = refusal_of(route, connection, method, sent);
 	if (refusal.status)
 		return answer_error(connection, own, refusal.status, refusal.why);
+	if (!query_is_text(connection, word))
+		return answer_error(connection, own, MHD_HTTP_BAD_REQUEST, "the query is no UTF-8");
 	return query_answer(
 		&routes->source, connection, route,
 		&(struct query){.word = word, .method = method, .sent = sent, .is_own = own});

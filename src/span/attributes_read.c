@@ -117,20 +117,6 @@ static int escape_read(struct reading *r, char **to)
 	return 0;
 }
 
-/* Whether a text is valid UTF-8 without NUL, as all texts are that attributes_write_exact() wrote.
- */
-static bool is_clean(const char *text, size_t bytes)
-{
-	for (size_t i = 0; i < bytes;) {
-		size_t n = text[i] ? utf8_length(text + i, bytes - i) : 0;
-
-		if (!n)
-			return false;
-		i += n;
-	}
-	return true;
-}
-
 /* The opening quote was taken. `marked`: the text begins with NUL, which is left out. */
 static int string_read(struct reading *r, const char **text, bool *marked)
 {
@@ -157,8 +143,8 @@ static int string_read(struct reading *r, const char **text, bool *marked)
 	r->at = close + 1;
 	*marked = at > raw && !*raw;
 	raw += *marked;
-	*text = raw; /* the pool's zero ends it */
-	if (is_clean(raw, (size_t)(at - raw)))
+	*text = raw;				    /* the pool's zero ends it */
+	if (utf8_is_clean(raw, (size_t)(at - raw))) /* as attributes_write_exact() wrote it */
 		return 0;
 	clean = pool_alloc(r->pool, 3 * (size_t)(at - raw) + 1, 1);
 	if (!clean)

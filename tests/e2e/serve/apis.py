@@ -494,6 +494,7 @@ def check_refusals(server, checks, described):
     """What is refused before a path answers is answered as other errors of that API."""
     for method, path, wanted, *headers in (
             ("GET", "/api/v1/nothing", 404), ("GET", "/api/v1", 404), ("GET", "/api/v1/", 404), ("POST", "/api/v1/nothing", 404),
+            ("GET", "/api/v1/search?service=%ff", 400),
             ("POST", "/api/v1/search", 405), ("DELETE", "/api/v1/traces/1", 405), ("POST", "/api/v1/pins", 415),
             ("GET", "/api/v1/status", 403, {"Host": "evil.example"}), ("GET", "/api/v1/nothing", 403, {"Origin": "http://evil.example"})):
         status, body = server.ask("queries", method, path, b"x" if method == "POST" else None, *headers)

@@ -21,6 +21,14 @@ TEST(valid_text_stays)
 		  "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
 }
 
+TEST(what_is_cut_or_has_a_nul_is_not_clean)
+{
+	CHECK(utf8_is_clean("", 0));
+	CHECK(utf8_is_clean("caf\xc3\xa9", 5));
+	CHECK(!utf8_is_clean("caf\xc3\xa9", 4));
+	CHECK(!utf8_is_clean("a\0b", 3));
+}
+
 TEST(what_is_invalid_is_replaced_byte_by_byte)
 {
 	CHECK_STR(CLEAN("a\xff"
