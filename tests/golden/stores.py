@@ -6,7 +6,6 @@ store-vN.tar.xz is the directory of a `fathom serve` whose store had version N o
 spans below. `stores.py --make FATHOM N` makes one, of the version that FATHOM writes.
 """
 import glob
-import http.client
 import json
 import os
 import pwd
@@ -15,15 +14,15 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
-import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PATIENCE = 60
+sys.path.insert(0, os.path.join(HERE, "../e2e/serve"))
+from server import Server  # noqa: E402
+
 BEGIN_NS = 1795521600 * 10**9  # 2026-11-24, noon UTC
 MS = 10**6
 KINDS = {"internal": 1, "server": 2, "client": 3}
-OTHERS = ("--otlp-grpc", "off", "--jaeger", "off")  # other tests may have their ports
+OTHERS = ("--zipkin", "off", "--otlp-grpc", "off", "--jaeger", "off")  # other tests may have their ports
 RANGE = {"from": str(BEGIN_NS - 3600 * 10**9), "to": str(BEGIN_NS + 3600 * 10**9)}
 # Since then the store has sums; calls between services; kernel spans, and versions of spans.
 SUMS, EDGES, KERNEL = 3, 3, 5
@@ -71,66 +70,32 @@ def requests(version):
                             attributes={"fathom.kind": "wait", "fathom.time.lock_ns": 7 * MS})]
 
 
-class Server:
-    def __init__(self, fathom, folder, *options):
-        self.process = subprocess.Popen([fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http",
-                                         "127.0.0.1:0", "--zipkin", "off", *options], text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.ports = {}
-        for line in self.process.stdout:
-            found = re.match(r"(OTLP|queries)(?! over gRPC).*?http://[\d.]+:(\d+)", line)
-            if found:
-                self.ports[found.group(1)] = int(found.group(2))
-            if "queries" in self.ports:
-                return
-        error = self.process.stderr.read()
-        self.process.wait()
-        if "cannot open DuckDB" in error:
-            print(f"skipped: {error.strip()}")
-            sys.exit(77)
-        raise RuntimeError(f"fathom serve ended: {error}")
+class Store(Server):
+    """A server to which spans are sent one request after another."""
 
-    def ask(self, which, method, path, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.ports[which], timeout=PATIENCE)
-        try:
-            connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read() or b"null")
-        finally:
-            connection.close()
-
-    def get(self, path, **parameters):
-        return self.ask("queries", "GET", path + "?" + urllib.parse.urlencode(parameters))[1]
+    def answer(self, path, **parameters):
+        return self.get(path, **parameters)[1]
 
     def send(self, service, spans):
-        status, _ = self.ask("OTLP", "POST", "/v1/traces", json.dumps({"resourceSpans": [{
+        status, _ = self.post(json.dumps({"resourceSpans": [{
             "resource": {"attributes": [attribute("service.name", service), attribute("host.name", "box")]},
-            "scopeSpans": [{"scope": {"name": "lib", "version": "1"}, "spans": spans}]}]}).encode())
+            "scopeSpans": [{"scope": {"name": "lib", "version": "1"}, "spans": spans}]}]}),
+            Content_Type="application/json")
         if status != 200:
             raise RuntimeError(f"the spans of {service} are refused: {status}")
-        until = time.monotonic() + PATIENCE
-        while not self.has(spans[-1]):
-            if time.monotonic() > until:
-                raise RuntimeError(f"not in {PATIENCE} s: {spans[-1]['name']} is found")
-            time.sleep(0.05)
+        self.wait(f"{spans[-1]['name']} is found", lambda: self.has(spans[-1]))
 
     def has(self, sent):
         """By Jaeger's API, which each version has."""
-        status, answer = self.ask("queries", "GET", f"/api/traces/{sent['traceId']}")
+        status, answer = self.get(f"/api/traces/{sent['traceId']}")
         return status == 200 and sent["spanId"] in [one["spanID"] for one in answer["data"][0]["spans"]]
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait(30)
-        self.process.stdout.close()
-        self.process.stderr.close()
 
 
 def make(fathom, version):
     with tempfile.TemporaryDirectory(prefix="fathom-stores-") as folder:
         data = os.path.join(folder, f"store-v{version}")
         period = ["--store-period", "1ms"] if version >= 4 else []
-        server = Server(fathom, data, *period, *(OTHERS if version >= 3 else ()))
+        server = Store(fathom, data, *period, addresses=OTHERS if version >= 3 else OTHERS[:2])
         try:
             for service, spans in requests(version):
                 server.send(service, spans)
@@ -141,11 +106,11 @@ def make(fathom, version):
 
 
 def spans_of(server, trace):
-    return server.get(f"/api/v1/traces/{trace:x}")["spans"]
+    return server.answer(f"/api/v1/traces/{trace:x}")["spans"]
 
 
 def traces_of(server, **parameters):
-    found = server.get("/api/v1/search", **RANGE, **parameters)["traces"]
+    found = server.answer("/api/v1/search", **RANGE, **parameters)["traces"]
     return sorted(int(one["trace_id"], 16) for one in found)
 
 
@@ -173,7 +138,7 @@ def search_told(server, version):
 def sums_told(server, version):
     if version < SUMS:
         return
-    rows = server.get("/api/v1/operations", service="shop", **RANGE)["operations"]
+    rows = server.answer("/api/v1/operations", service="shop", **RANGE)["operations"]
     wanted = {"GET /cart": (2, 30 * MS), "call stock": (1, 5 * MS)}
     if version >= KERNEL:
         wanted["pay"] = (1, 10 * MS)  # the next version of it is in the next file
@@ -182,7 +147,7 @@ def sums_told(server, version):
 
 def edges_told(server, version):
     if version >= EDGES:
-        edges = server.get("/api/v1/edges", **RANGE)["edges"]
+        edges = server.answer("/api/v1/edges", **RANGE)["edges"]
         yield "calls", [(one["from"], one["to"], one["count"]) for one in edges], [("shop", "stock", 1)]
 
 
@@ -202,7 +167,7 @@ def told(server, version):
     yield from sums_told(server, version)
     yield from edges_told(server, version)
     yield from kernel_told(server, version)
-    yield "nothing is lost", server.get("/api/v1/status")["store"]["lost_files"], 0
+    yield "nothing is lost", server.answer("/api/v1/status")["store"]["lost_files"], 0
 
 
 def check(server, version, when):
@@ -248,7 +213,7 @@ def store_check(fathom, path):
         data = os.path.join(folder, f"store-v{version}")
         failed += sql_check(fathom, data, version, 0)
         for when in ("opened", "opened again"):
-            server = Server(fathom, data, *OTHERS, *user)
+            server = Store(fathom, data, *user, addresses=OTHERS)
             try:
                 failed += check(server, version, when)
                 number = 9 if when == "opened" else 10

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -24,15 +25,15 @@ GO_MODULES = ("go.opentelemetry.io/otel", "go.opentelemetry.io/otel/sdk", "go.op
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 PATIENCE = 60  # seconds: the machine may be busy
+ADDRESSES = ("--otlp-grpc", "127.0.0.1:0", "--zipkin", "127.0.0.1:0", "--jaeger", "off")
 
 
 class Server:
-    """fathom serve in a directory, at ports that the kernel chooses."""
+    """fathom serve in a directory, at ports that the kernel chooses. Early versions have fewer addresses."""
 
-    def __init__(self, fathom, folder, *options, env=None):
+    def __init__(self, fathom, folder, *options, env=None, addresses=ADDRESSES):
         self.process = subprocess.Popen(
-            [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0",
-             "--otlp-grpc", "127.0.0.1:0", "--zipkin", "127.0.0.1:0", "--jaeger", "off", *options],
+            [fathom, "serve", "-o", folder, "--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0", *addresses, *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
         self.ports, self.said = {}, ""
         for line in self.process.stdout:
@@ -89,7 +90,7 @@ class Server:
                 raise RuntimeError(f"not in {PATIENCE} s: {what}")
             time.sleep(0.02)
 
-    def end(self, number):
+    def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)
         status = self.process.wait(PATIENCE)
         self.process.stdout.close()

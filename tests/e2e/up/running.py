@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -177,6 +178,21 @@ class Traced:
 
         until(look, f"the spans of {self.pid} are joined", 30)
         return found
+
+
+def connected(port):
+    """A connection to a service of this host, once it listens."""
+    found = []
+
+    def connects():
+        try:
+            found[:] = [socket.create_connection(("127.0.0.1", port), 5)]
+        except OSError:
+            return False
+        return True
+
+    until(connects, f"port {port} is listened at")
+    return found[0]
 
 
 def split_of(span):

@@ -19,7 +19,8 @@ import urllib.parse
 from loopback import free_ports
 from harness import Tests, check, equal, until
 from running import (
-    FATHOM, HERE, PARTS, PUBLISHER, SAMPLE_TRACE, Shop, Traced, Up, attribute, finish, folder, received, split_of, started)
+    FATHOM, HERE, PARTS, PUBLISHER, SAMPLE_TRACE, Shop, Traced, Up, attribute, connected, finish, folder, received,
+    split_of, started)
 
 SLEEP_MS = 300
 
@@ -48,21 +49,11 @@ def plain_services_are_asked():
     for arguments in ((front, back), (back,)):
         started.append(subprocess.Popen([sys.executable, os.path.join(HERE, "plain.py"),
                                          *map(str, arguments)]))
-    connection = []
-
-    def connects():
-        try:
-            connection[:] = [socket.create_connection(("127.0.0.1", front), 5)]
-            socket.create_connection(("127.0.0.1", back), 5).close()
-        except OSError:
-            return False
-        return True
-
-    until(connects, "the services listen")
-    with connection[0]:
+    connected(back).close()
+    with connected(front) as connection:
         for number in range(PLAIN_REQUESTS):
-            connection[0].sendall(b"%08d" % number)
-            equal(connection[0].recv(8), b"%08d" % number, "answer")
+            connection.sendall(b"%08d" % number)
+            equal(connection.recv(8), b"%08d" % number, "answer")
 
 
 @tests.add
@@ -383,25 +374,11 @@ def services_with_spans_of_their_own_are_asked():
     shop.process.stdin.write("serve\n")
     told_ports[:] = [front, back, int(shop.process.stdout.readline())]
 
-    def connected(port, size):
-        found = []
-
-        def connects():
-            try:
-                found[:] = [socket.create_connection(("127.0.0.1", port), 5)]
-            except OSError:
-                return False
-            return True
-
-        until(connects, f"port {port} is listened at")
-        with found[0]:
+    for port, size in ((back, 0), (front, 48), (told_ports[2], 1)):
+        with connected(port) as connection:
             for _ in range(PLAIN_REQUESTS):
-                found[0].sendall(b"0" * size)
-                equal(len(found[0].recv(size)), size, "answer")
-
-    connected(back, 0)
-    connected(front, 48)
-    connected(told_ports[2], 1)
+                connection.sendall(b"0" * size)
+                equal(len(connection.recv(size)), size, "answer")
     received.append(3 * PLAIN_REQUESTS)
 
 
@@ -415,17 +392,7 @@ def a_plain_service_waits_for_a_lock_that_this_test_holds():
     locked_port[:] = free_ports(1)
     path = os.path.join(folder, "lock")
     started.append(subprocess.Popen([sys.executable, os.path.join(HERE, "plain.py"), str(locked_port[0]), "0", path]))
-    found = []
-
-    def connects():
-        try:
-            found[:] = [socket.create_connection(("127.0.0.1", locked_port[0]), 5)]
-        except OSError:
-            return False
-        return True
-
-    until(connects, "the service listens")
-    with found[0] as connection, open(path, "w", encoding="ascii") as file:
+    with connected(locked_port[0]) as connection, open(path, "w", encoding="ascii") as file:
         for number in range(150 + LOCKED_REQUESTS):
             if number >= 150:
                 fcntl.flock(file, fcntl.LOCK_EX)

@@ -5,7 +5,6 @@
 turns.py FATHOM PROGRAM PUBLISHER SAMPLE: see running.py.
 """
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -13,7 +12,7 @@ import time
 
 from harness import Tests, check, equal, until
 from loopback import free_ports
-from running import FATHOM, HERE, Up, attribute, finish, folder, started
+from running import FATHOM, HERE, Up, attribute, connected, finish, folder, started
 
 TURN, WINDOW, LEAD, LEFT_LEAST = 30, 1, 0.1, 0.25  # seconds
 SERVICE = "python3 plain.py"
@@ -42,17 +41,7 @@ def bytes_of_connections_are_recorded_in_turns():
     until(up.records, "a chunk is sealed", 60)
     port = free_ports(1)[0]
     started.append(subprocess.Popen([sys.executable, os.path.join(HERE, "plain.py"), str(port)]))
-    connection = []
-
-    def connects():
-        try:
-            connection[:] = [socket.create_connection(("127.0.0.1", port), 5)]
-        except OSError:
-            return False
-        return True
-
-    until(connects, "the service listens")
-    threading.Thread(target=requests_send, args=(connection[0],), daemon=True).start()
+    threading.Thread(target=requests_send, args=(connected(port),), daemon=True).start()
     until(lambda: up.status()["capture"]["in_turns"], "the budget is found too small", 30)
     since = time.time_ns() // 10**10 * 10**10 + 10**10
     sent[0] = 0
