@@ -267,11 +267,11 @@ static double share(const struct measure *m, const struct store_sum *sum)
 }
 
 bool measure_value(const struct measure *m, const struct store_sum *sum, double seconds,
-		   double *value, uint64_t *count)
+		   double *value, uint64_t *seen)
 {
 	uint64_t spans = !sum ? 0 : m->of == MEASURE_PART ? sum->measured : sum->count;
 
-	*count = spans;
+	*seen = !sum ? 0 : m->of == MEASURE_PART ? sum->measured_seen : sum->seen;
 	*value = 0;
 	if (!spans || !(seconds > 0))
 		return m->kind == MEASURE_RATE && seconds > 0;

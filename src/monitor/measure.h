@@ -50,11 +50,11 @@ int measure_value_parse(const char *text, enum measure_unit unit, double *out);
 char *measure_value_format(double value, enum measure_unit unit, char text[MEASURE_TEXT_BYTES]);
 
 /*
- * The number of these spans, of a time of `seconds`. *count gets how many spans it is of. Without
- * one, only a rate is known. False: it is not known.
+ * The number of these spans, of a time of `seconds`. *seen gets how many spans it is of that were
+ * seen. Without one, only a rate is known. False: it is not known.
  */
 bool measure_value(const struct measure *m, const struct store_sum *sum, double seconds,
-		   double *value, uint64_t *count);
+		   double *value, uint64_t *seen);
 
 /* Whether store_sums_query.has_parts is needed. */
 static inline bool measure_needs_parts(const struct measure *m)

@@ -11,7 +11,7 @@
  *   above        an alert beyond this value; or below
  *   warn         a warning beyond this value
  *   over         how much time a value is of: 5m
- *   min-count    with fewer spans nothing is known: 20, of a rate 0
+ *   min-count    with fewer spans that were seen nothing is known: 20, of a rate 0
  *   hysteresis   how far beyond a threshold the value must go back: 10%
  *   notify       actions, separated by commas
  *   mute         yes: changes are told to nobody

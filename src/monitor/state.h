@@ -23,7 +23,7 @@ enum monitor_state { MONITOR_OK = 0, MONITOR_WARN = 1, MONITOR_ALERT = 2, MONITO
 /* A value, or that there is none. */
 struct monitor_sample {
 	uint64_t at_ns; /* since 1970 */
-	uint64_t count; /* of spans */
+	uint64_t count; /* of spans that were seen */
 	double value;
 	bool is_known;
 };

@@ -17,7 +17,7 @@
 
 struct suggestion_day {
 	uint64_t begin_ns; /* since 1970 */
-	uint64_t count;	   /* of spans */
+	uint64_t count;	   /* of spans that were seen */
 	double value;
 };
 

@@ -9,9 +9,11 @@ int total_add(struct total *t, const struct store_sum *sum)
 
 	to->parts = t->parts;
 	to->count += sum->count;
+	to->seen += sum->seen;
 	to->errors += sum->errors;
 	to->total_ns += sum->total_ns;
 	to->measured += sum->measured;
+	to->measured_seen += sum->measured_seen;
 	to->max_ns = sum->max_ns > to->max_ns ? sum->max_ns : to->max_ns;
 	split_add(&to->time, &sum->time);
 	for (unsigned int p = 0; sum->parts && p < SPLIT_PARTS_COUNT; p++) {

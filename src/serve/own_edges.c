@@ -81,6 +81,7 @@ static void edge_write(struct json *j, const struct store_sum *edge,
 	json_string(j, "from", edge->service);
 	json_string(j, "to", edge->operation);
 	json_u64(j, "count", edge->count);
+	json_u64(j, "seen", edge->seen);
 	json_u64(j, "errors", edge->errors);
 	json_double(j, "rate", seconds > 0 ? (double)edge->count / seconds : 0);
 	json_u64(j, "mean_ns", edge->total_ns / edge->count);
@@ -99,6 +100,7 @@ static void remote_write(struct json *j, const struct edge_sample *sample)
 	json_string(j, "from", sample->from);
 	json_string(j, "to", sample->to);
 	json_u64(j, "count", sample->calls);
+	json_u64(j, "seen", sample->calls);
 	json_u64(j, "errors", sample->errors);
 	json_u64(j, "mean_ns", sample->total_ns / sample->calls);
 	json_u64(j, "max_ns", sample->max_ns);

@@ -10,8 +10,8 @@
 #define HOUR_NS UINT64_C(3600000000000)
 #define WEEK_NS (7 * 24 * HOUR_NS)
 #define STEPS 60
-#define FIRST_PART 5	   /* of what there is, one in so many is the first of it */
-#define COUNT_COMPARED 40u /* requests of an operation that can be compared with later ones */
+#define FIRST_PART 5	  /* of what there is, one in so many is the first of it */
+#define SEEN_COMPARED 40u /* requests of an operation that can be compared with later ones */
 #define MUCH_WHY "there are too many operations: ask for a shorter time"
 #define BY_OPERATION (STORE_BY_SERVICE | STORE_BY_OPERATION | STORE_BY_KIND)
 
@@ -77,15 +77,15 @@ static uint64_t first_ns(const struct store_sums *line, const struct own_steps *
 /* The end of the step in which an operation has requests enough; the end of the range: none has. */
 static uint64_t enough_ns(const struct store_sums *line, const struct own_steps *steps)
 {
-	uint64_t least = steps->to_ns, count = 0;
+	uint64_t least = steps->to_ns, seen = 0;
 
 	for (size_t i = 0; i < line->count; i++) {
 		const struct store_sum *step = &line->data[i];
 
 		if (i && !own_same_operation(step, step - 1))
-			count = 0;
-		count += step->count;
-		if (count >= COUNT_COMPARED && step->begin_ns + steps->step_ns < least)
+			seen = 0;
+		seen += step->seen;
+		if (seen >= SEEN_COMPARED && step->begin_ns + steps->step_ns < least)
 			least = step->begin_ns + steps->step_ns;
 	}
 	return least;

@@ -99,6 +99,11 @@ static uint64_t count_of(const struct store_sum *sum)
 	return sum->count;
 }
 
+static uint64_t seen_of(const struct store_sum *sum)
+{
+	return sum->seen;
+}
+
 static uint64_t errors_of(const struct store_sum *sum)
 {
 	return sum->errors;
@@ -141,6 +146,7 @@ static void run_write(struct json *j, const struct run *run, const struct own_st
 	json_string(j, "kind", received_kind_name(run->sums->kind));
 	column_write(j, "count", run, steps, count_of);
 	if (!is_brief) {
+		column_write(j, "seen", run, steps, seen_of);
 		column_write(j, "errors", run, steps, errors_of);
 		column_write(j, "p50_ns", run, steps, p50_of);
 	}
@@ -239,6 +245,7 @@ static void cells_write(struct json *j, const struct durations *d, uint32_t firs
 static void sum_write(struct json *j, const struct store_sum *sum)
 {
 	json_u64(j, "count", sum->count);
+	json_u64(j, "seen", sum->seen);
 	json_u64(j, "errors", sum->errors);
 	json_u64(j, "p50_ns", own_quantile(sum, 5000));
 	json_u64(j, "p95_ns", own_quantile(sum, 9500));

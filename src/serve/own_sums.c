@@ -34,6 +34,7 @@ uint64_t own_quantile(const struct store_sum *sum, unsigned int per_10000)
 static void sum_write(struct json *j, const struct store_sum *sum, double seconds)
 {
 	json_u64(j, "count", sum->count);
+	json_u64(j, "seen", sum->seen);
 	json_u64(j, "errors", sum->errors);
 	json_double(j, "rate", seconds > 0 ? (double)sum->count / seconds : 0);
 	json_u64(j, "mean_ns", sum->count ? sum->total_ns / sum->count : 0);
@@ -48,9 +49,11 @@ static void sum_write(struct json *j, const struct store_sum *sum, double second
 int own_sum_add(struct store_sum *to, const struct store_sum *more)
 {
 	to->count += more->count;
+	to->seen += more->seen;
 	to->errors += more->errors;
 	to->total_ns += more->total_ns;
 	to->measured += more->measured;
+	to->measured_seen += more->measured_seen;
 	to->max_ns = more->max_ns > to->max_ns ? more->max_ns : to->max_ns;
 	split_add(&to->time, &more->time);
 	return durations_merge(&to->durations, &more->durations);

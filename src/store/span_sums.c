@@ -66,10 +66,13 @@ int span_sums_add(struct span_sums *s, const struct received_span *span, const s
 				.is_error = span->status == RECEIVED_ERROR,
 				.part = SUMS_DURATION,
 				.measured = told->measured};
-	int err;
+	int unseen = told->stands_for ? times * (int)(told->stands_for - 1) : 0, err;
 
-	times *= told->stands_for ? (int)told->stands_for : 1;
+	times += unseen;
 	err = value_add(&s->fresh, &like, received_duration_ns(span), times);
+	like.part = SUMS_UNSEEN;
+	if (unseen && !err)
+		err = value_add(&s->fresh, &like, 0, unseen);
 	like.measured = 0;
 	for (unsigned int i = 0; told->measured && i < SPLIT_PARTS_COUNT && !err; i++) {
 		like.part = (uint8_t)i;

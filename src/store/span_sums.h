@@ -19,6 +19,11 @@
 
 #define SUMS_MINUTE_NS UINT64_C(60000000000)
 #define SUMS_DURATION 255 /* the part that stands for all of the duration */
+/*
+ * The part that has what SUMS_DURATION counts and nobody saw, without durations: of a span that
+ * stands for 30, 29. It has no row where each span stands for itself.
+ */
+#define SUMS_UNSEEN 254
 #define SUMS_TABLE(name)                                                                           \
 	"CREATE TABLE IF NOT EXISTS " name "(begin_ns UBIGINT NOT NULL, step_ns UBIGINT NOT NULL," \
 	" operation UBIGINT NOT NULL, error UTINYINT NOT NULL, part UTINYINT NOT NULL,"            \
@@ -31,11 +36,11 @@ struct span_sum {
 	uint64_t begin_ns;
 	uint64_t operation;
 	uint8_t is_error;
-	uint8_t part;	   /* enum split_part, or SUMS_DURATION */
+	uint8_t part;	   /* enum split_part, SUMS_DURATION or SUMS_UNSEEN */
 	uint64_t count;	   /* of spans; those that have the part, if it is one */
 	uint64_t total_ns; /* like the count it wraps below 0 where values are taken out */
 	uint64_t max_ns;
-	uint64_t measured; /* spans with a split; of SUMS_DURATION alone */
+	uint64_t measured; /* spans with a split; of SUMS_DURATION and SUMS_UNSEEN alone */
 	struct durations durations;
 };
 

@@ -403,14 +403,16 @@ static int views_make(struct sql_files *files, struct error *e)
 			files,
 			"CREATE VIEW sums AS SELECT " BEGIN ", step_ns, service,"
 			" name AS operation, " KIND ", error <> 0 AS error,"
-			" coalesce([" SPLIT_PARTS(PART) "NULL][part::INTEGER + 1], 'duration')"
+			" coalesce([" SPLIT_PARTS(PART) "NULL][part::INTEGER + 1],"
+							" CASE part WHEN 254 THEN 'unseen' ELSE"
+							" 'duration' END)"
 							" AS part, count, total_ns, max_ns FROM (",
 			SUMS, ") WHERE kind < 255", e);
 	if (!err)
 		err = view_make(files,
 				"CREATE VIEW calls AS SELECT " BEGIN ", step_ns, service AS parent,"
 				" name AS child, error <> 0 AS error, count, total_ns FROM (",
-				SUMS, ") WHERE kind = 255", e);
+				SUMS, ") WHERE kind = 255 AND part = 255", e);
 	return err;
 }
 #undef P

@@ -327,13 +327,14 @@ struct store_sum {
 	uint8_t kind;	       /* 0 unless STORE_BY_KIND */
 	bool is_error;	       /* false unless STORE_BY_ERROR */
 	uint64_t begin_ns;     /* 0 unless STORE_BY_TIME; a multiple of the step */
-	uint64_t count;	       /* of spans */
+	uint64_t count;	       /* of spans, each as often as it stands for (fathom.stands_for) */
+	uint64_t seen;	       /* of spans: what says whether these are enough */
 	uint64_t errors;
 	uint64_t total_ns; /* of durations; wraps */
 	uint64_t max_ns;   /* the greatest duration; an upper bound if versions were replaced */
 	struct durations durations;
-	uint64_t measured; /* spans of which the split is known */
-	struct split time; /* the sum of their splits */
+	uint64_t measured, measured_seen; /* spans of which the split is known, likewise */
+	struct split time;		  /* the sum of their splits */
 	/*
 	 * With `has_parts`: SPLIT_PARTS_COUNT distributions, each of the spans that have the part;
 	 * in the others of `measured` it is 0. Else NULL.

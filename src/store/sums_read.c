@@ -120,6 +120,13 @@ static int part_take(struct store_sum *sum, const struct row *row)
 	return sum->parts ? durations_get(buckets, bytes, &sum->parts[part]) : 0;
 }
 
+/* What the row of the duration counts, and nobody saw. */
+static void unseen_take(struct store_sum *sum, const struct row *row)
+{
+	sum->seen -= row_number(row, COUNT);
+	sum->measured_seen -= row_number(row, MEASURED);
+}
+
 static int row_take(void *arg, const struct row *row)
 {
 	struct summing *s = arg;
@@ -128,13 +135,19 @@ static int row_take(void *arg, const struct row *row)
 	const char *buckets = row_text(row, BUCKETS, &bytes);
 	int err = asking_is_over(s->asking) ? -ETIMEDOUT : group_find(s, row, &sum);
 
+	if (!err && row_small(row, PART) == SUMS_UNSEEN) {
+		unseen_take(sum, row);
+		return 0;
+	}
 	if (err || row_small(row, PART) != SUMS_DURATION)
 		return err ? err : part_take(sum, row);
 	sum->count += row_number(row, COUNT);
+	sum->seen += row_number(row, COUNT);
 	if (row_small(row, IS_ERROR))
 		sum->errors += row_number(row, COUNT);
 	sum->total_ns += row_number(row, TOTAL);
 	sum->measured += row_number(row, MEASURED);
+	sum->measured_seen += row_number(row, MEASURED);
 	if (row_number(row, MAX) > sum->max_ns)
 		sum->max_ns = row_number(row, MAX);
 	return durations_get(buckets, bytes, &sum->durations);

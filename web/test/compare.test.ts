@@ -124,13 +124,13 @@ test("layers are sorted so that edges do not cross", () => {
   assert.equal(spots.get("a")?.row, spots.get("z")?.row);
 });
 
-const edge = (more: Partial<Edge>): Edge => ({ from: "a", to: "b", count: 100, errors: 0, rate: 1, mean_ns: 1e6, p50_ns: 1e6, p99_ns: 2e6, max_ns: 3e6, ...more });
+const edge = (more: Partial<Edge>): Edge => ({ from: "a", to: "b", count: 100, seen: 100, errors: 0, rate: 1, mean_ns: 1e6, p50_ns: 1e6, p99_ns: 2e6, max_ns: 3e6, ...more });
 
 test("calls say what is bad and what is not sure", () => {
   const [call] = callsOf([edge({ p99_ns: 6e6, probability: 0.7 })], [edge({})]);
   assert.deepEqual([call.change, isBad(call, "p99"), isBad(call, "errors"), isUnsure(call)], [3, true, false, true]);
   assert.equal(isUnsure(edge({ probability: 1 })), false);
-  assert.equal(callsOf([edge({ count: 3, p99_ns: 6e6 })], [edge({})])[0].change, 1);
+  assert.equal(callsOf([edge({ seen: 3, p99_ns: 6e6 })], [edge({})])[0].change, 1);
   assert.equal(around(callsOf([edge({}), edge({ from: "c", to: "d" })], []), "d").length, 1);
 });
 

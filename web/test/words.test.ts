@@ -49,12 +49,12 @@ test("ticks are round", () => {
 });
 
 const sums = (operation: string, p99: number, more: Partial<Sums> = {}): Sums => ({
-  service: "shop", operation, kind: "server", count: 100, errors: 0, rate: 1, mean_ns: p99 / 2, p50_ns: p99 / 2, p95_ns: p99,
+  service: "shop", operation, kind: "server", count: 100, seen: 100, errors: 0, rate: 1, mean_ns: p99 / 2, p50_ns: p99 / 2, p95_ns: p99,
   p99_ns: p99, max_ns: p99, measured: 0, ...more,
 });
 
 test("the worst change stands first", () => {
-  const rows = rowsOf([sums("same", 5e6), sums("slower", 4e6), sums("fails", 1e6, { errors: 30 }), sums("rare", 9e6, { count: 3 })],
+  const rows = rowsOf([sums("same", 5e6), sums("slower", 4e6), sums("fails", 1e6, { errors: 30 }), sums("rare", 9e6, { count: 33, seen: 1 })],
     [sums("same", 5e6), sums("slower", 1e6), sums("fails", 1e6), sums("rare", 1e6)], []);
   assert.deepEqual(rows.map((row) => [row.now.operation, isWorse(row)]), [["fails", true], ["slower", true], ["same", false], ["rare", false]]);
 });
@@ -67,8 +67,8 @@ test("of callers that lose the same, what changed most stands first, and scatter
 test("a row that is worse leads to what made it so, against the time before", () => {
   const span = (from: number, to: number) => ({ from: `${from}000000000`, to: `${to}000000000` });
   const rows = rowsOf(
-    [sums("worse", 9e6), sums("rare", 8e6, { p95_ns: 1e6, count: 500 }), sums("same", 1e6)],
-    [sums("worse", 1e6, { p95_ns: 0.9e6 }), sums("rare", 2e6, { p95_ns: 1e6, count: 500 }), sums("same", 1e6)], []);
+    [sums("worse", 9e6), sums("rare", 8e6, { p95_ns: 1e6, seen: 500 }), sums("same", 1e6)],
+    [sums("worse", 1e6, { p95_ns: 0.9e6 }), sums("rare", 2e6, { p95_ns: 1e6, seen: 500 }), sums("same", 1e6)], []);
   const [worse, rare, same] = ["worse", "rare", "same"].map((name) => rows.find((row) => row.now.operation === name)!);
   assert.equal(worseText(worse, span(1790000020, 1790000050), span(1790000000, 1790000020)),
     "1790000020000-1790000050000-900000-0-1790000000000-1790000020000");

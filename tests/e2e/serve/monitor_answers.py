@@ -3,7 +3,7 @@
 import json
 
 SERVICE, NAME = "api-monitored", "always red"
-BEFORE_MS, SPANS = -130000, 40  # the minute of the spans is over
+BEFORE_MS, SPANS, FEW = -130000, 40, 0xa0b << 96  # the minute of the spans is over
 FILE = f"""[monitor silent]
 service = {SERVICE}-not
 value = average
@@ -50,7 +50,22 @@ def check(server, checks, described, send, span_of):
     checks.equal("monitors: all", described_as("monitors", server.get("/api/v1/monitors")), (200, ""))
     checks.equal("monitors: one", described_as(one, server.get("/api/v1/monitors/silent")), (200, ""))
     checks.equal("monitors: none", described_as(one, server.get("/api/v1/monitors/nobody")), (404, ""))
+    check_few(server, checks, send, span_of)
     check_suggestion(server, checks, described_as)
+
+
+def check_few(server, checks, send, span_of):
+    """One request that stands for many counts for them, and is no more than one."""
+    send(span_of(FEW, 1, "rare", kind="server", at=BEFORE_MS, took=50, attributes={"fathom.stands_for": SPANS}))
+    server.wait("the span is stored", lambda: server.trace(f"{FEW:032x}"))
+    row, = [one for one in server.get("/api/v1/operations", service=SERVICE)[1]["operations"] if one["operation"] == "rare"]
+    checks.equal("a span stands for others", (row["count"], row["seen"], row["mean_ns"]), (SPANS, 1, 50 * 10**6))
+    for value, wanted in (("p99", ("no_data", 1)), ("rate", ("alert", 1))):
+        above = {"p99": "1us", "rate": "0.1/s"}[value]  # as many would be 0.13/s
+        one = change(server, "POST", "monitors", {
+            "name": f"few {value}", "service": SERVICE, "operation": "rare", "value": value, "above": above,
+            "over": "5m"})[1]["monitors"][0]
+        checks.equal(f"monitors: {value} of a span that stands for others", (one["state"], one["count"]), wanted)
 
 
 def check_suggestion(server, checks, described_as):

@@ -83,13 +83,15 @@ def requests_within_a_turn_are_followed_and_stand_for_the_others():
 def counts_are_those_of_all_requests():
     def counted():
         rows = up.get(f"/api/v1/operations?service={SERVICE.replace(' ', '%20')}&from={since}")[1]["operations"]
-        return sum(row["count"] for row in rows if row["kind"] == "server")
+        return [sum(row[key] for row in rows if row["kind"] == "server") for key in ("count", "seen")]
 
-    until(counted, "a turn since all were followed", 2 * TURN)
+    until(lambda: counted()[0], "a turn since all were followed", 2 * TURN)
     stored = up.get(f"/api/v1/search?attribute=network.local.port={port}&from={since}&limit=500")[1]["traces"]
-    check(counted() >= 30 * len(stored), f"{counted()} counted, {len(stored)} stored")
+    count, seen = counted()
+    check(count >= 30 * len(stored), f"{count} counted, {len(stored)} stored")
+    check(len(stored) <= seen <= count / 30, f"{count} counted, {seen} seen, {len(stored)} stored")
     # each turn stands for thirty seconds
-    check(sent[0] / 4 < counted() < 4 * sent[0], f"{counted()} counted, {sent[0]} sent")
+    check(sent[0] / 4 < count < 4 * sent[0], f"{count} counted, {sent[0]} sent")
 
 
 try:

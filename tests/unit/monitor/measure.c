@@ -78,10 +78,12 @@ TEST(thresholds_have_units)
 static void spans_make(struct store_sum *sum, struct durations parts[SPLIT_PARTS_COUNT])
 {
 	*sum = (struct store_sum){.count = 100,
+				  .seen = 3,
 				  .errors = 4,
 				  .total_ns = (90 * 10 + 10 * 400) * (uint64_t)MS,
 				  .max_ns = 400 * MS,
 				  .measured = 100,
+				  .measured_seen = 2,
 				  .parts = parts};
 	sum->time.ns[SPLIT_lock] = 3000 * (int64_t)MS;
 	sum->time.ns[SPLIT_user] = 1900 * (int64_t)MS;
@@ -111,15 +113,15 @@ TEST(values_are_those_of_the_spans)
 		      {"rate >100ms", 1, 1},
 		      {"p99 disk", 0, 0}};
 	struct store_sum sum;
-	uint64_t count;
+	uint64_t seen;
 	double value;
 
 	spans_make(&sum, parts);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		struct measure m = parsed(wanted[i].text);
 
-		CHECK(measure_value(&m, &sum, 10, &value, &count));
-		CHECK_EQ(count, 100);
+		CHECK(measure_value(&m, &sum, 10, &value, &seen));
+		CHECK_EQ(seen, m.of == MEASURE_PART ? 2 : 3);
 		if (value < wanted[i].least || value > wanted[i].most)
 			CHECK_FAIL("%s is %g", wanted[i].text, value);
 	}

@@ -18,7 +18,8 @@ static void expect(const uint64_t *counts, size_t count, int from, int to)
 		sums[i].service = "shop";
 		sums[i].operation = "a";
 		sums[i].begin_ns = FROM_NS + i * STEP_NS;
-		sums[i].count = counts[i];
+		sums[i].count = 100 * counts[i];
+		sums[i].seen = counts[i];
 	}
 	found = own_first_part(&(struct store_sums){sums, count, count}, &steps, &part);
 	CHECK(found == (to >= 0));

@@ -141,6 +141,21 @@ TEST(parts_of_the_split_have_sums)
 	drop(s);
 }
 
+static void stood_for_check(struct store *s, const struct received_span *span)
+{
+	struct store_sums out = sums(s, (struct store_sums_query){.has_parts = true});
+
+	CHECK_EQ(out.count, 1);
+	CHECK_EQ(out.data[0].count, 33);
+	CHECK_EQ(out.data[0].seen, 1);
+	CHECK_EQ(out.data[0].measured, 33);
+	CHECK_EQ(out.data[0].measured_seen, 1);
+	CHECK_EQ(out.data[0].total_ns, 33 * received_duration_ns(span));
+	CHECK_EQ(out.data[0].time.ns[SPLIT_lock], 33 * 4000000);
+	CHECK_EQ(durations_below(&out.data[0].durations, UINT64_MAX), 33);
+	store_sums_free(&out);
+}
+
 /* Also where a new version takes the place of an old one. */
 TEST(a_span_that_stands_for_others_counts_for_them)
 {
@@ -150,7 +165,6 @@ TEST(a_span_that_stands_for_others_counts_for_them)
 		{.key = "fathom.version", .type = VALUE_INTEGER, .integer = 1}};
 	struct store *s = open_empty();
 	struct received_span span = make(1, 1, "a");
-	struct store_sums out;
 
 	span.attributes = (struct received_list){attributes, 3, 0};
 	for (uint64_t version = 1; version <= 2; version++) {
@@ -158,14 +172,11 @@ TEST(a_span_that_stands_for_others_counts_for_them)
 		append(s, &span, 1);
 		commit(s, version);
 	}
-	out = sums(s, (struct store_sums_query){.has_parts = true});
-	CHECK_EQ(out.count, 1);
-	CHECK_EQ(out.data[0].count, 33);
-	CHECK_EQ(out.data[0].measured, 33);
-	CHECK_EQ(out.data[0].total_ns, 33 * received_duration_ns(&span));
-	CHECK_EQ(out.data[0].time.ns[SPLIT_lock], 33 * 4000000);
-	CHECK_EQ(durations_below(&out.data[0].durations, UINT64_MAX), 33);
-	store_sums_free(&out);
+	stood_for_check(s, &span);
+	store_close(s);
+	s = reopen();
+	commit(s, 3); /* folds */
+	stood_for_check(s, &span);
 	drop(s);
 }
 

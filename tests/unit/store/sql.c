@@ -98,6 +98,27 @@ TEST(files_are_read_beside_the_store_that_writes)
 	drop(s);
 }
 
+TEST(sums_tell_what_was_not_seen)
+{
+	static const struct received_resource called = {.service = "called"};
+	static const struct attribute stands_for = {
+		.key = "fathom.stands_for", .type = VALUE_INTEGER, .integer = 33};
+	struct store *s = open_empty();
+	struct received_span spans[] = {make(1, 1, "a"), make(1, 2, "b")};
+	struct taken t;
+
+	spans[1].parent_id = 1;
+	spans[1].resource = &called;
+	spans[1].attributes = (struct received_list){&stands_for, 1, 0};
+	append(s, spans, 2);
+	commit(s, 1);
+	t = ask("SELECT part, sum(count)::INTEGER AS n FROM sums GROUP BY 1 ORDER BY 1");
+	CHECK_STR(t.text, "part:VARCHAR n:INTEGER duration 34 unseen 32 ");
+	t = ask("SELECT sum(count)::INTEGER AS n FROM calls");
+	CHECK_STR(t.text, "n:INTEGER 33 ");
+	drop(s);
+}
+
 /* Another process has the store: it says so, and ends with its socket. */
 static pid_t holder_start(int *out)
 {

@@ -8,6 +8,7 @@ export interface Edge {
   readonly from: string;
   readonly to: string;
   readonly count: number;
+  readonly seen: number; // of these; the others are estimated
   readonly errors: number;
   readonly rate?: number; // not of a sample
   readonly mean_ns: number;
@@ -47,7 +48,7 @@ export interface MapData {
 
 export const keyOf = (edge: { from: string; to: string }): string => JSON.stringify([edge.from, edge.to]);
 
-const COUNT_LEAST = 20; // calls that make a change a change
+const SEEN_LEAST = 20; // calls that make a change a change
 
 export const isUnsure = (edge: Edge): boolean => edge.probability !== undefined && edge.probability < SURE;
 
@@ -59,7 +60,7 @@ export const callsOf = (now: readonly Edge[], before: readonly Edge[]): Call[] =
   const known = new Map(before.map((edge) => [keyOf(edge), edge]));
   return now.map((edge) => {
     const old = known.get(keyOf(edge));
-    const enough = old?.p99_ns && edge.p99_ns && old.count >= COUNT_LEAST && edge.count >= COUNT_LEAST;
+    const enough = old?.p99_ns && edge.p99_ns && old.seen >= SEEN_LEAST && edge.seen >= SEEN_LEAST;
     return { ...edge, key: keyOf(edge), change: enough ? (edge.p99_ns ?? 0) / (old.p99_ns ?? 1) : 1 };
   }).sort((a, b) => b.count - a.count || a.key.localeCompare(b.key));
 };

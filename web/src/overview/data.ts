@@ -12,6 +12,7 @@ export interface Sums {
   readonly operation: string;
   readonly kind: string;
   readonly count: number;
+  readonly seen: number; // of these; the others are estimated
   readonly errors: number;
   readonly rate: number;
   readonly mean_ns: number;
@@ -71,8 +72,8 @@ export interface OverviewData {
   readonly before: Span;
 }
 
-const COUNT_LEAST = 20; // requests that make a change a change
-const COUNT_P99 = 200; // of fewer, the 99th percentile is nearly the longest one: the 95th tells the change
+const SEEN_LEAST = 20; // requests that make a change a change
+const SEEN_P99 = 200; // of fewer, the 99th percentile is nearly the longest one: the 95th tells the change
 const WORSE = 1.25;
 const ENOUGH_LOST = 0.5; // of what the operation that loses most loses
 
@@ -82,7 +83,7 @@ export const isWorse = (row: Row): boolean => row.change >= WORSE || row.errorsM
 export const keyOf = (o: { service: string; operation: string; kind: string }): string => JSON.stringify([o.service, o.operation, o.kind]);
 
 /** The duration that is held against that of the other time. */
-const changedOf = (sums: Sums, other: Sums): number => (Math.min(sums.count, other.count) < COUNT_P99 ? sums.p95_ns : sums.p99_ns);
+const changedOf = (sums: Sums, other: Sums): number => (Math.min(sums.seen, other.seen) < SEEN_P99 ? sums.p95_ns : sums.p99_ns);
 
 /** The time that all requests lose. */
 const lostNs = ({ now, before, change }: Omit<Row, "score">): number =>
@@ -99,7 +100,7 @@ const scoreOf = (row: Omit<Row, "score">, mostLostNs: number): number => {
 };
 
 const rowOf = (now: Sums, before: Sums | undefined, series: SeriesRow | undefined): Omit<Row, "score"> => {
-  const enough = before !== undefined && now.count >= COUNT_LEAST && before.count >= COUNT_LEAST && before.p95_ns > 0;
+  const enough = before !== undefined && now.seen >= SEEN_LEAST && before.seen >= SEEN_LEAST && before.p95_ns > 0;
   const change = enough ? changedOf(now, before) / changedOf(before, now) : 1;
   const errorsMore = enough ? now.errors / now.count - before.errors / before.count : 0;
   return {
