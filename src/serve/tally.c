@@ -116,26 +116,24 @@ static struct series *series_of(struct tally *t, const char *service, const char
 	return series_add(t, TALLY_OTHER, TALLY_OTHER, RECEIVED_UNSPECIFIED);
 }
 
-static void split_add_told(struct tally_sums *sums, const struct received_span *span)
+static void split_add_told(struct tally_sums *sums, const struct told *told, uint64_t times)
 {
-	const struct told told = told_of(span);
-
 	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT; part++)
-		sums->time_ns[part] += (uint64_t)told.time.ns[part];
-	sums->splits += told.measured;
+		sums->time_ns[part] += (uint64_t)told->time.ns[part] * times;
+	sums->splits += told->measured * times;
 }
 
-static void span_add(struct tally_sums *sums, const struct received_span *span)
+static void span_add(struct tally_sums *sums, const struct received_span *span, uint64_t times)
 {
 	uint64_t duration_ns = received_duration_ns(span);
 	size_t bucket = 0;
 
 	while (bucket < TALLY_BOUNDS && duration_ns > tally_bounds_ns[bucket])
 		bucket++;
-	sums->spans++;
-	sums->errors += span->status == RECEIVED_ERROR;
-	sums->duration_ns += duration_ns;
-	sums->buckets[bucket]++;
+	sums->spans += times;
+	sums->errors += span->status == RECEIVED_ERROR ? times : 0;
+	sums->duration_ns += duration_ns * times;
+	sums->buckets[bucket] += times;
 }
 
 static void tally_appended(void *arg, const struct received_batch *batch, const uint8_t *fates)
@@ -145,6 +143,8 @@ static void tally_appended(void *arg, const struct received_batch *batch, const 
 	for (size_t i = 0; i < batch->count; i++) {
 		const struct received_span *span = &batch->data[i];
 		struct series *series;
+		struct told told;
+		uint64_t times;
 
 		/* counters do not shrink: only the split, which came later, is new */
 		if (fates[i] != STORE_ADDED && fates[i] != STORE_FOLLOWS &&
@@ -156,9 +156,11 @@ static void tally_appended(void *arg, const struct received_batch *batch, const 
 				 : series_of(t, span->resource->service, span->name, span->kind);
 		if (!series)
 			continue;
+		told = told_of(span);
+		times = told.stands_for ? told.stands_for : 1;
 		if (fates[i] == STORE_ADDED)
-			span_add(&series->pending, span);
-		split_add_told(&series->pending, span);
+			span_add(&series->pending, span, times);
+		split_add_told(&series->pending, &told, times);
 		if (series->is_pending)
 			continue;
 		series->is_pending = true;

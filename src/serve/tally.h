@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts of stored spans for each operation since the start: what monitors ask for.
+ * Counts of stored spans for each operation since the start, for /metrics. One that stands for
+ * others (`fathom.stands_for`) counts for them, too.
  *
  * Operations beyond TALLY_OPERATIONS_MAX, and those with long names, are counted together, as the
  * operation "other" of the service "other". One thread adds, and any thread reads.

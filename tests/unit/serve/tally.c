@@ -6,6 +6,14 @@
 static const struct received_scope scope = {.name = "", .version = ""};
 
 /* Tells the tally of a span, which is not settled. */
+static void add_span(struct tally *t, uint8_t fate, struct received_span *span)
+{
+	const struct received_batch batch = {span, 1, 1};
+	const struct span_watch watch = tally_watch(t);
+
+	watch.appended(watch.arg, &batch, &fate);
+}
+
 static void add_as(struct tally *t, uint8_t fate, const char *service, const char *name,
 		   uint64_t duration_ns)
 {
@@ -27,10 +35,8 @@ static void add_as(struct tally *t, uint8_t fate, const char *service, const cha
 				     .resource = &resource,
 				     .scope = &scope,
 				     .attributes = {times, 4, 0}};
-	const struct received_batch batch = {&span, 1, 1};
-	const struct span_watch watch = tally_watch(t);
 
-	watch.appended(watch.arg, &batch, &fate);
+	add_span(t, fate, &span);
 }
 
 static void add(struct tally *t, const char *service, const char *name, uint64_t duration_ns)
@@ -111,6 +117,33 @@ TEST(a_span_counts_once)
 	CHECK_EQ(list.data[0].sums.spans, 1);
 	CHECK_EQ(list.data[0].sums.duration_ns, 1);
 	CHECK_EQ(list.data[0].sums.time_ns[SPLIT_lock], 14);
+	vec_free(&list);
+	tally_close(t);
+}
+
+TEST(a_span_that_stands_for_others_counts_for_them)
+{
+	static const struct attribute attributes[] = {
+		{.key = "fathom.stands_for", .type = VALUE_INTEGER, .integer = 33},
+		{.key = "fathom.time.lock_ns", .type = VALUE_INTEGER, .integer = 7}};
+	const struct received_resource resource = {"shop", {NULL, 0, 0}};
+	struct received_span span = {.end_ns = 5,
+				     .name = "buy",
+				     .status = RECEIVED_ERROR,
+				     .resource = &resource,
+				     .attributes = {attributes, 2, 0}};
+	struct tally *t = tally_open();
+	tally_list list = {0};
+
+	add_span(t, STORE_ADDED, &span);
+	settle(t, true);
+	CHECK_EQ(tally_read(t, &list), 0);
+	CHECK_EQ(list.data[0].sums.spans, 33);
+	CHECK_EQ(list.data[0].sums.errors, 33);
+	CHECK_EQ(list.data[0].sums.buckets[0], 33);
+	CHECK_EQ(list.data[0].sums.duration_ns, 33 * 5);
+	CHECK_EQ(list.data[0].sums.splits, 33);
+	CHECK_EQ(list.data[0].sums.time_ns[SPLIT_lock], 33 * 7);
 	vec_free(&list);
 	tally_close(t);
 }
