@@ -15,7 +15,8 @@
 #define CAUSES_MAX 16
 #define TAGS_MAX 16
 #define TRACES_MAX 500
-#define TRACES 20 /* unless asked for otherwise */
+#define TRACES 20	/* unless asked for otherwise */
+#define FIRST_TRACES 32 /* that are read at once; then twice as many, and so on */
 #define TOKEN_DIGITS 48
 
 struct search {
@@ -193,6 +194,7 @@ static struct summary summary_of(const struct received_batch *batch, struct trac
 	return sum;
 }
 
+/* The spans are those that could be read. */
 static void trace_write(struct json *j, const struct store_mark *mark,
 			const struct received_batch *batch)
 {
@@ -208,44 +210,114 @@ static void trace_write(struct json *j, const struct store_mark *mark,
 		json_string(j, "name", sum.root->name);
 		json_u64(j, "begin_unix_ns", sum.begin_ns);
 		json_u64(j, "end_unix_ns", sum.end_ns);
+		json_u64(j, "spans", sum.spans);
+		json_u64(j, "errors", sum.errors);
 	}
-	json_u64(j, "spans", sum.spans);
-	json_u64(j, "errors", sum.errors);
 	if (sum.root && gather_is_context(sum.root))
 		json_bool(j, "context", true);
 	json_object_end(j);
 }
 
-/* Of the time that was asked for. Without `from` it begins with the spans that were found. */
-static void coverage_write(struct query *q, struct json *j, const struct search *s,
-			   const struct received_batch *batch)
+/* Traces of an answer, in the order of their marks. */
+struct traces {
+	const struct store_marks *marks;
+	size_t written;
+	uint64_t from_ns, to_ns; /* of their spans */
+};
+
+static void range_add(struct traces *t, const struct received_batch *batch)
 {
 	uint64_t from_ns, to_ns;
 
 	own_spans_range(batch, &from_ns, &to_ns);
-	if (!to_ns && !s->query.begin_from_ns) { /* there is no such time */
+	if (to_ns && (!t->to_ns || from_ns < t->from_ns))
+		t->from_ns = from_ns;
+	t->to_ns = to_ns > t->to_ns ? to_ns : t->to_ns;
+}
+
+/* Writes the next traces with their spans, or nothing. Their memory is free again behind it. */
+static int slice_write(struct query *q, struct json *j, struct traces *t, size_t count)
+{
+	const struct store_mark *marks = t->marks->data + t->written;
+	struct pool own = {.limit_bytes = q->pool->limit_bytes, .quota = q->pool->quota};
+	struct received_batch batch = {0};
+	struct store_ids ids = {0};
+	struct query part = *q;
+	int err = 0;
+
+	part.pool = &own;
+	for (size_t i = 0; i < count && !err; i++)
+		err = vec_push(&ids, marks[i].id);
+	err = err ? err : traces_joined(&part, &ids, &batch);
+	for (size_t i = 0; i < count && !err; i++)
+		trace_write(j, &marks[i], &batch);
+	if (!err) {
+		range_add(t, &batch);
+		t->written += count;
+	}
+	vec_free(&ids);
+	vec_free(&batch);
+	pool_free(&own);
+	return err;
+}
+
+/* A trace that takes too much memory or time is told without its spans: it was found. */
+static int traces_write(struct query *q, struct json *j, struct traces *t)
+{
+	static const struct received_batch none;
+	uint64_t until_ns = clock_now_ns() + GATHER_ANSWER_NS;
+	size_t count = FIRST_TRACES;
+	int err = 0;
+
+	while (t->written < t->marks->count && !err) {
+		size_t left = t->marks->count - t->written;
+
+		count = count < left ? count : left;
+		err = clock_now_ns() < until_ns ? slice_write(q, j, t, count) : -ETIMEDOUT;
+		if (err == -ENOMEM && count > 1) {
+			count /= 2;
+			err = 0;
+			continue;
+		}
+		if (err == -ENOMEM || err == -ETIMEDOUT) {
+			for (size_t i = 0; i < count; i++)
+				trace_write(j, &t->marks->data[t->written++], &none);
+			err = 0;
+		}
+		count *= 2;
+	}
+	if (!err)
+		error_clear(q->e);
+	return err;
+}
+
+/* Of the time that was asked for. Without `from` it begins with the spans that were found. */
+static void coverage_write(struct query *q, struct json *j, const struct search *s,
+			   const struct traces *t)
+{
+	if (!t->to_ns && !s->query.begin_from_ns) { /* there is no such time */
 		own_coverage_write(q, j, 0, 0);
 		return;
 	}
-	own_coverage_write(q, j, s->query.begin_from_ns ? s->query.begin_from_ns : from_ns,
+	own_coverage_write(q, j, s->query.begin_from_ns ? s->query.begin_from_ns : t->from_ns,
 			   s->query.begin_to_ns ? s->query.begin_to_ns : own_now_ns());
 }
 
-static int answer_write(struct query *q, const struct search *s, const struct store_marks *marks,
-			const struct received_batch *batch)
+static int answer_write(struct query *q, const struct search *s, const struct store_marks *marks)
 {
+	struct traces traces = {.marks = marks};
 	struct json j;
+	int err;
 
 	json_init_bytes(&j, q->body);
 	json_object_begin(&j, NULL);
 	json_u64(&j, "version", 1);
 	json_array_begin_lines(&j, "traces");
-	for (size_t i = 0; i < marks->count; i++)
-		trace_write(&j, &marks->data[i], batch);
+	err = traces_write(q, &j, &traces);
 	json_array_end(&j);
 	if (marks->is_partial)
 		json_bool(&j, "partial", true);
-	coverage_write(q, &j, s, batch);
+	coverage_write(q, &j, s, &traces);
 	if (marks->count == s->query.limit) {
 		const struct store_mark *last = &marks->data[marks->count - 1];
 		char token[TOKEN_DIGITS + 1];
@@ -255,26 +327,14 @@ static int answer_write(struct query *q, const struct search *s, const struct st
 		json_string(&j, "next", token);
 	}
 	json_object_end(&j);
-	return json_end(&j) ? -ENOMEM : MHD_HTTP_OK;
-}
-
-static int traces_find(struct query *q, const struct store_marks *marks,
-		       struct received_batch *batch)
-{
-	struct store_ids ids = {0};
-	int err = 0;
-
-	for (size_t i = 0; i < marks->count && !err; i++)
-		err = vec_push(&ids, marks->data[i].id);
-	err = err ? err : traces_joined(q, &ids, batch);
-	vec_free(&ids);
-	return err;
+	if (json_end(&j))
+		return -ENOMEM;
+	return err ? err : MHD_HTTP_OK;
 }
 
 int own_search(struct query *q)
 {
 	struct search search = {.pool = q->pool};
-	struct received_batch batch = {0};
 	struct store_marks marks = {0};
 	int err;
 
@@ -282,9 +342,7 @@ int own_search(struct query *q)
 	if (search.why)
 		return own_error(q, MHD_HTTP_BAD_REQUEST, search.why);
 	err = store_search_marks(q->source->store, &search.query, &marks, q->e);
-	err = err ? err : traces_find(q, &marks, &batch);
-	err = err ? err : answer_write(q, &search, &marks, &batch);
+	err = err ? err : answer_write(q, &search, &marks);
 	vec_free(&marks);
-	vec_free(&batch);
 	return err;
 }

@@ -209,6 +209,51 @@ TEST(calls_are_told_also_without_memory_for_the_sample)
 	drop(s);
 }
 
+/* How often a text is in another one. */
+static unsigned int times(const char *text, const char *part)
+{
+	unsigned int count = 0;
+
+	while ((text = strstr(text, part))) {
+		text++;
+		count++;
+	}
+	return count;
+}
+
+/* Each has a span, and the first one a thousand. */
+TEST(traces_that_are_too_large_are_found_all_the_same)
+{
+	static char text[65536];
+	struct store *s = filled();
+	const struct api_source source = {.store = s};
+	const struct attribute attribute = {
+		.key = "body", .type = VALUE_STRING, .string = long_text};
+	struct pool own = {.limit_bytes = 1000000};
+	struct bytes body = {0};
+	struct error e = {0};
+	struct query q = {.source = &source, .pool = &own, .body = &body, .e = &e};
+	static struct received_span spans[1000];
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		spans[i] = make(TRACES, i + 2, "request");
+		spans[i].attributes = (struct received_list){&attribute, 1, 0};
+	}
+	append(s, spans, 1000);
+	commit(s, 2);
+	if (own_search(&q) != MHD_HTTP_OK)
+		CHECK_FAIL("%s", e.text);
+	snprintf(text, sizeof(text), "%.*s", (int)body.count, (const char *)body.data);
+	CHECK_EQ(times(text, "\"trace_id\""), 20);
+	CHECK_EQ(times(text, "\"spans\":1,"), 19);
+	CHECK_EQ(times(text, "\"spans\""), 19);
+	CHECK_EQ(times(text, "\"next\""), 1);
+	CHECK(!error_is_set(&e));
+	bytes_free(&body);
+	pool_free(&own);
+	drop(s);
+}
+
 static struct gathered spans_with(uint64_t until_ns)
 {
 	static struct received_span spans[2];

@@ -91,7 +91,7 @@ export const loadOthers = async (id: string, abort: AbortSignal) => {
     service: root.service, operation: root.name, from: "24h", sort: "time", limit: 50,
   }), abort);
   const found = traces.filter((trace) => trace.trace_id !== id && trace.begin_unix_ns !== undefined)
-    .map((trace) => ({ id: trace.trace_id, beginMs: Number(trace.begin_unix_ns) / 1e6, ns: Number(trace.end_unix_ns) - Number(trace.begin_unix_ns), spans: trace.spans }))
+    .map((trace) => ({ id: trace.trace_id, beginMs: Number(trace.begin_unix_ns) / 1e6, ns: Number(trace.end_unix_ns) - Number(trace.begin_unix_ns), spans: trace.spans ?? 0 }))
     .sort((x, y) => x.ns - y.ns);
   return { root, found };
 };

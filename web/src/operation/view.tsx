@@ -45,7 +45,7 @@ const Traces = ({ target, selection }: { readonly target: Target; readonly selec
           <ol class="traces">
             {found.map((trace) => (
               <li key={trace.trace_id}>
-                <a href={addressOf(["t", trace.trace_id])}>{duration(Number(trace.value))} <span class="faint">{clock(Number(trace.begin_unix_ns) / 1e6, true)}, {many(trace.spans, "span")}</span></a>
+                <a href={addressOf(["t", trace.trace_id])}>{duration(Number(trace.value))} {trace.spans !== undefined && <span class="faint">{clock(Number(trace.begin_unix_ns) / 1e6, true)}, {many(trace.spans, "span")}</span>}</a>
               </li>
             ))}
           </ol>

@@ -5,8 +5,8 @@ import { PARTS } from "../parts/list";
 export interface Found {
   readonly trace_id: string;
   readonly value: number | string;
-  readonly spans: number;
-  readonly errors: number;
+  readonly spans?: number; // what is told of spans lacks where there was no room or time to read them
+  readonly errors?: number;
   readonly service?: string;
   readonly name?: string;
   readonly begin_unix_ns?: string;
