@@ -4,12 +4,13 @@
 A service that nobody instrumented: a thread for each connection; it answers eight bytes by eight.
 
 plain.py PORT [BACK [FILE]]: with BACK, which is not 0, it asks the service at that port once for each request, over a
-new connection; with FILE it needs the lock of that file for each.
+new connection; with FILE it needs the lock of that file for each, and sleeps, so that each has a wait to be stored.
 """
 import fcntl
 import socket
 import sys
 import threading
+import time
 
 PORT, BACK = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
 FILE = sys.argv[3] if len(sys.argv) > 3 else None
@@ -25,6 +26,7 @@ def serve(connection):
             if FILE:
                 with open(FILE, "w", encoding="ascii") as file:
                     fcntl.flock(file, fcntl.LOCK_EX)
+                    time.sleep(0.0002)
             connection.sendall(request)
 
 
