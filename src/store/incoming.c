@@ -298,7 +298,7 @@ static int file_know(struct knowing *knowing, const struct store_file *f, struct
 #undef P
 #undef NONE
 	statement_bind_number(&ask, KNOWN_ROWS);
-	err = err ? err : statement_run(&s->db, s->writer, &ask, &taker, e);
+	err = err ? err : statement_stream(&s->db, s->writer, &ask, &taker, e);
 	statement_free(&ask);
 	if (!err)
 		known_committed(&s->known);
