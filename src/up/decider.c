@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "map/fact/address.h"
 #include "map/span/filters.h"
 #include "recorder/detail.h"
 #include "up/board.h"
@@ -81,9 +82,41 @@ static bool process_is_own(const struct decider_input *in, u32 process)
 	return false;
 }
 
+/* Where an exchange is served, as a number; 0: not over TCP, or it is not known who serves. */
+static u64 address_of(const struct requests *r, const struct exchange *x)
+{
+	const struct connection *c = &r->connections.list.data[x->connection];
+
+	if (!c->port || c->guessed)
+		return 0;
+	return c->caller.socket ? address_hash(&c->caller.socket->socket, false)
+				: address_hash(&c->server.socket->socket, true);
+}
+
+int decider_own_find(struct decider *d, struct decider_input *in)
+{
+	const struct exchange_list *list = &in->r->exchanges;
+	int err = 0;
+
+	if (d->own_addresses.count > DECIDER_ADDRESSES_MAX)
+		map_free(&d->own_addresses);
+	for (size_t i = 0; i < list->count && !err; i++) {
+		const struct exchange *x = &list->data[i];
+		u64 address = process_is_own(in, x->server.process) ? address_of(in->r, x) : 0;
+
+		if (address)
+			err = map_put(&d->own_addresses, address, PRESENT);
+	}
+	in->own_addresses = &d->own_addresses;
+	return err;
+}
+
 bool decider_is_own(const struct decider_input *in, const struct exchange *x)
 {
-	return process_is_own(in, x->caller.process) || process_is_own(in, x->server.process);
+	u64 address = in->own_addresses ? address_of(in->r, x) : 0;
+
+	return (address && map_get(in->own_addresses, address)) ||
+	       process_is_own(in, x->caller.process) || process_is_own(in, x->server.process);
 }
 
 static bool was_decided(const struct decider *d, const struct requests *r,
@@ -197,5 +230,6 @@ int decider_done(struct decider *d, const struct decider_input *in, const struct
 void decider_free(struct decider *d)
 {
 	map_free(&d->stored);
+	map_free(&d->own_addresses);
 	vec_free(&d->spans);
 }

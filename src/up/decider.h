@@ -19,6 +19,7 @@
 #define DECIDER_LEAD_NS 100000000ull /* see decider_choose() */
 #define DECIDER_STORED_MAX 262144u   /* spans that are remembered */
 #define DECIDER_OWN_MAX 8
+#define DECIDER_ADDRESSES_MAX 4096u /* that are remembered */
 
 struct decider_span {
 	u64 id, end_ns;
@@ -30,6 +31,7 @@ struct decider {
 	u64 undecided_ns; /* what began before it is decided */
 	struct map stored;
 	VEC(struct decider_span) spans; /* of `stored`, in the order in which they came */
+	struct map own_addresses;	/* address_hash() of where this program served */
 };
 
 struct decider_input {
@@ -39,6 +41,7 @@ struct decider_input {
 	u64 wait_ns;		  /* after the end of a request */
 	u64 open_ns;		  /* one that is open for longer is decided; 0: DECIDER_OPEN_NS */
 	u32 own[DECIDER_OWN_MAX]; /* pids; what they call or serve is no request; 0: none */
+	const struct map *own_addresses; /* of decider_own_find(); NULL: none */
 };
 
 /* Starts with all zero; `traces` is freed by the caller. */
@@ -48,7 +51,14 @@ struct decision {
 	u64 open; /* of these, without their end */
 };
 
-/* Whether the program that follows requests makes or serves this one: who looks sees no more. */
+/*
+ * Notes at which addresses the program that follows requests served, for this input and later ones:
+ * a request to one of them is its own, too, if a part was killed before it read the request. 0 or
+ * -ENOMEM.
+ */
+int decider_own_find(struct decider *d, struct decider_input *in);
+
+/* Whether that program makes or serves this one: who looks sees no more. */
 bool decider_is_own(const struct decider_input *in, const struct exchange *x);
 
 /*

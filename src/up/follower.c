@@ -286,6 +286,7 @@ static int pass_run(struct pass *p, u64 wait_ns, u64 open_ns)
 					  .wait_ns = wait_ns,
 					  .open_ns = open_ns};
 	own_fill(p);
+	err = err ? err : decider_own_find(&f->decider, &p->input);
 	err = err ? err : decider_choose(&f->decider, &p->input, &p->decision);
 	err = err ? err : decided_post(p);
 	err = err ? err

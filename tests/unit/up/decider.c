@@ -86,6 +86,7 @@ static void pass(struct passing *p, u64 to_ns, u64 wait_ns, u32 own)
 	struct decision decision = {0};
 
 	CHECK_EQ(requests_make(&r, &host, 1, REQUEST_PROBABILITY_PPM), 0);
+	CHECK_EQ(decider_own_find(&p->d, &in), 0);
 	CHECK_EQ(decider_choose(&p->d, &in, &decision), 0);
 	for (size_t i = 0; i < decision.traces.count; i++)
 		p->stands_for += decider_stands_for(&in, &r.traces.data[decision.traces.data[i]]);
@@ -282,6 +283,34 @@ TEST(requests_of_an_earlier_part_are_none)
 		p.c = &c;
 		pass(&p, 30 * SECOND_NS, DECIDER_WAIT_NS, 0);
 		CHECK_EQ(p.requests, i < 2 ? 0 : 3);
+		passing_free(&p);
+		vec_free(&c.t.records);
+	}
+}
+
+/* Nobody reads a request to a part that is killed; where parts serve was seen before. */
+TEST(a_request_that_no_part_reads_is_none)
+{
+	static const u32 own[] = {0, FRONT};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct side other = {5, CALLER, CALLER_PORT + 1, FRONT_PORT, FILE_MADE, {0}};
+		struct side elsewhere = {6, CALLER, CALLER_PORT + 2, BACK_PORT, FILE_MADE, {0}};
+		struct passing p = {0};
+		struct chain c;
+
+		chain_begin(&c);
+		asks(&c, 3);
+		p.c = &c;
+		pass(&p, 30 * SECOND_NS, DECIDER_WAIT_NS, own[i]);
+		c.t.now_ns = 100 * SECOND_NS;
+		side_tell(&c, &other);
+		side_tell(&c, &elsewhere);
+		moves(&c, &other, false);
+		moves(&c, &elsewhere, false);
+		pass(&p, 200 * SECOND_NS, DECIDER_WAIT_NS, own[i]);
+		CHECK_EQ(p.requests, own[i] ? 1 : 3 + 2);
+		CHECK_EQ(p.open, own[i] ? 1 : 2);
 		passing_free(&p);
 		vec_free(&c.t.records);
 	}
