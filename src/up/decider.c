@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "map/fact/address.h"
+#include "map/fact/gaps.h"
 #include "map/span/filters.h"
 #include "recorder/detail.h"
 #include "up/board.h"
@@ -131,7 +132,8 @@ static bool has_all_bytes(const struct decider_input *in, const struct extent *e
 	u64 from_ns = e->begin_ns > DECIDER_LEAD_NS ? e->begin_ns - DECIDER_LEAD_NS : 0;
 	u64 to_ns = e->open ? in->to_ns : e->end_ns;
 
-	return !(partial_filters(in->p, from_ns, to_ns + 1) & FILTER_BYTES);
+	return !(partial_filters(in->p, from_ns, to_ns + 1) & FILTER_BYTES) &&
+	       !gap_around(in->p, from_ns) && gaps_begin_after(in->p, from_ns) > to_ns;
 }
 
 int decider_choose(const struct decider *d, const struct decider_input *in, struct decision *out)

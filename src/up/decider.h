@@ -64,7 +64,8 @@ bool decider_is_own(const struct decider_input *in, const struct exchange *x);
 /*
  * Chooses. A request is left out, as if it had not been seen, if byte ranges were recorded in only
  * a part of its time, or began to be less than DECIDER_LEAD_NS before it: then it may be a part of
- * one whose begin was not seen. 0 or -ENOMEM.
+ * one whose begin was not seen. So it is in a gap, in which a crash leaves what some CPUs recorded.
+ * 0 or -ENOMEM.
  */
 int decider_choose(const struct decider *d, const struct decider_input *in, struct decision *out);
 

@@ -11,6 +11,7 @@
 struct passing {
 	const struct chain *c;
 	u64 bytes_from_ns, bytes_to_ns; /* byte ranges are recorded then; 0: always */
+	u64 gap_from_ns, gap_to_ns;	/* records before its end may lie in it; 0: there is none */
 	struct decider d;
 	struct map seen; /* ids of spans that were decided */
 	size_t spans, requests, open, twice, stands_for;
@@ -24,6 +25,14 @@ static void filter_apply(struct partial *p, u64 time_ns, u32 flags)
 	CHECK_EQ(partial_apply(p, &filter.head), 0);
 }
 
+static void gap_apply(struct partial *p, u64 from_ns, u64 to_ns)
+{
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = to_ns},
+				 .begin_ns = from_ns};
+
+	CHECK_EQ(partial_apply(p, &gap.head), 0);
+}
+
 static bool has_bytes(const struct passing *p, u64 time_ns)
 {
 	return !p->bytes_to_ns || (time_ns >= p->bytes_from_ns && time_ns < p->bytes_to_ns);
@@ -34,12 +43,16 @@ static struct partial *window_map(const struct passing *passing, u64 from_ns, u6
 {
 	const struct chain *c = passing->c;
 	struct partial *p = partial_new(&(struct partial_options){.spans = true});
+	u64 before_ns = 0;
 
 	CHECK(p != NULL);
 	partial_cover(p, 1, to_ns);
 	for (size_t i = 0; i < c->t.records.count; i++) {
 		const union talk_record *r = &c->t.records.data[i];
 
+		if (passing->gap_to_ns > before_ns && passing->gap_to_ns <= r->head.time_ns)
+			gap_apply(p, passing->gap_from_ns, passing->gap_to_ns);
+		before_ns = r->head.time_ns;
 		if (i < HEAD || (r->head.time_ns >= from_ns && r->head.time_ns < to_ns &&
 				 has_bytes(passing, r->head.time_ns)))
 			apply(p, r);
@@ -240,6 +253,23 @@ TEST(where_byte_ranges_are_recorded_in_turns_only_requests_within_a_turn_are_dec
 	CHECK_EQ(p.stands_for, p.requests * 33); /* 30 s over the 0.9 s in which they may begin */
 	CHECK_EQ(p.open, 0);
 	CHECK_EQ(p.twice, 0);
+	passing_free(&p);
+	vec_free(&c.t.records);
+}
+
+/* Where a part that records was killed, the server may be missing, or the caller. */
+TEST(a_request_in_a_gap_is_none)
+{
+	struct passing p = {.gap_from_ns = 5 * SECOND_NS + SECOND_NS / 2,
+			    .gap_to_ns = 7 * SECOND_NS - DECIDER_LEAD_NS / 2};
+	struct chain c;
+
+	chain_begin(&c);
+	asks(&c, 10);
+	p.c = &c;
+	pass(&p, 30 * SECOND_NS, DECIDER_WAIT_NS, 0);
+	CHECK_EQ(p.requests, 8); /* one is in it, and one less behind it than DECIDER_LEAD_NS */
+	CHECK_EQ(p.spans, 8 * 6);
 	passing_free(&p);
 	vec_free(&c.t.records);
 }
