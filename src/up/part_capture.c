@@ -2,6 +2,7 @@
 /* The part with privileges: records the host. */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "chunk/directory.h"
 #include "recorder/owner.h"
 #include "recorder/recorder.h"
@@ -19,6 +21,7 @@
 #include "up/raising.h"
 
 #define CHUNK_NS 1000000000u
+#define RETENTION_END_MS 500
 
 static volatile sig_atomic_t asked;
 
@@ -173,22 +176,35 @@ static int chunks_recover(const struct part_context *c, const char *dir,
 		       : 0;
 }
 
+/*
+ * Ends this process when capture has ended, also within a round. A signal at the death of the
+ * parent does not: capture has dropped the right to send one to another user's process.
+ */
+static void *capture_await(void *arg)
+{
+	struct pollfd fd = {.fd = *(const int *)arg};
+
+	while (poll(&fd, 1, -1) <= 0)
+		;
+	poll(NULL, 0, RETENTION_END_MS); /* it may end by itself */
+	_exit(0);
+}
+
 /* In a process of its own, which ends with capture. */
 static int retention_run(const struct part_context *c, const char *dir,
-			 const struct recording_hold *hold, int fd, pid_t capture)
+			 const struct recording_hold *hold, int fd)
 {
 	const struct recording_hold own = {hold->dir, -1};
 	const struct retainer_options options = {
 		.dir = dir, .hold = &own, .keep = c->options->keep};
 	int err = login_take(&c->login);
+	pthread_t thread;
 
 	if (hold->lock >= 0)
 		close(hold->lock); /* the next capture need not wait for this process */
 	prctl(PR_SET_NAME, "fathom-keep");
 	signal(SIGTERM, SIG_IGN); /* to all of the group, too: it ends when capture has ended */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != capture)
-		return -ESRCH;
+	err = err ? err : thread_start(&thread, capture_await, &fd);
 	return err ? err : retention_serve(&options, fd);
 }
 
@@ -196,8 +212,8 @@ static int retention_run(const struct part_context *c, const char *dir,
 static int retention_begin(struct readers *readers, const char *dir,
 			   const struct recording_hold *hold, struct error *e)
 {
-	pid_t capture = getpid(), pid;
 	int fds[2];
+	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return error_set(e, errno, "cannot make a socket");
@@ -207,7 +223,7 @@ static int retention_begin(struct readers *readers, const char *dir,
 		int status;
 
 		close(fds[0]);
-		status = -retention_run(readers->c, dir, hold, fds[1], capture);
+		status = -retention_run(readers->c, dir, hold, fds[1]);
 		fflush(NULL);
 		_exit(status);
 	}

@@ -91,7 +91,7 @@ def part_kill(name, load):
     until(lambda: up.status()["capture"]["chunks"] not in (0, chunks), "a chunk is sealed", 60)
     trace, span_id = shop.request(20)
     span = up.span_found(trace, span_id)[0]
-    check(attribute(span, "fathom.time.timer_ns") >= 19_000_000, f"after {name}: {span}")
+    check((attribute(span, "fathom.time.timer_ns") or 0) >= 19_000_000, f"after {name}: {span}")
     equal(span["service"], "teashop", f"service, after {name}")
 
 
@@ -99,7 +99,7 @@ def up_kill(load):
     """Kills the supervisor under load, and begins again when its parts are gone."""
     global up
     load.for_a_while(chosen.uniform(0, 1.2))
-    pids = [up.pid(name) for name in PARTS]
+    pids = [up.pid(name) for name in (*PARTS, "keep")]
     up.end(signal.SIGKILL)
     until_gone(pids, 30)
     up = Up(up.dir)
@@ -198,7 +198,7 @@ sealed_last = []  # trace and span, of chunks that were not mapped
 
 @tests.add
 def sigkill_leaves_no_process_and_no_program():
-    pids = [up.pid(name) for name in PARTS]
+    pids = [up.pid(name) for name in (*PARTS, "keep")]
     check(all(pids), f"pids: {pids}")
     os.kill(up.pid("map"), signal.SIGSTOP)
     sealed_last[:] = shop.request(20)
