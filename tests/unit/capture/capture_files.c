@@ -141,6 +141,7 @@ static int truth_processes(void)
 	child = syscall(SYS_clone, SIGCHLD, 0, &by_clone, 0, 0); /* without */
 	if (child == 0)
 		_exit(0);
+	waitpid((pid_t)child, NULL, 0); /* the recording ends with this process */
 	child = syscall(SYS_clone3, &args, sizeof(args));
 	if (child == 0)
 		_exit(0);
