@@ -64,58 +64,6 @@ bool socket_ends_are_local(const struct socket_ends *ends)
 	return own.family == other.family && memcmp(own.words, other.words, sizeof(own.words)) == 0;
 }
 
-struct diag_question {
-	struct nlmsghdr head;
-	struct inet_diag_req_v2 request;
-};
-
-static bool question_send(int fd, const struct socket_ends *ends)
-{
-	struct end own = end_of(&ends->own), other = end_of(&ends->other);
-	struct diag_question q = {
-		.head = {.nlmsg_len = sizeof(q),
-			 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-			 .nlmsg_flags = NLM_F_REQUEST},
-		.request = {.sdiag_family = other.family,
-			    .sdiag_protocol = IPPROTO_TCP,
-			    .idiag_states = ~0u,
-			    .id = {.idiag_sport = other.port,
-				   .idiag_dport = own.port,
-				   .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
-
-	memcpy(q.request.id.idiag_src, other.words, sizeof(other.words));
-	memcpy(q.request.id.idiag_dst, own.words, sizeof(own.words));
-	return send(fd, &q, sizeof(q), 0) == sizeof(q);
-}
-
-uint64_t socket_inode_find(const struct socket_ends *ends)
-{
-	const struct timeval patience = {.tv_usec = WAIT_MS * 1000};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	union {
-		struct nlmsghdr head;
-		char bytes[4096];
-	} answer;
-	uint64_t inode = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return 0;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (question_send(fd, ends)) {
-		n = recv(fd, &answer, sizeof(answer), 0);
-		if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) &&
-		    answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY)
-			inode = ((struct inet_diag_msg *)NLMSG_DATA(&answer.head))->idiag_inode;
-	}
-	close(fd);
-	return inode;
-}
-
-/* ---- other network namespaces ---- */
-
-#define NAMESPACES_MAX 256
-
 /* As a table of the kernel shows it: the words as they lie in memory. */
 static void end_text(const struct end *end, bool as_v6, char *text, size_t size)
 {
@@ -159,6 +107,65 @@ static uint64_t table_look(const char *pid, const struct socket_ends *ends, bool
 	return found;
 }
 
+static uint64_t tables_look(const char *pid, const struct socket_ends *ends)
+{
+	uint64_t inode = table_look(pid, ends, false);
+
+	return inode ? inode : table_look(pid, ends, true);
+}
+
+struct diag_question {
+	struct nlmsghdr head;
+	struct inet_diag_req_v2 request;
+};
+
+static bool question_send(int fd, const struct socket_ends *ends)
+{
+	struct end own = end_of(&ends->own), other = end_of(&ends->other);
+	struct diag_question q = {
+		.head = {.nlmsg_len = sizeof(q),
+			 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			 .nlmsg_flags = NLM_F_REQUEST},
+		.request = {.sdiag_family = other.family,
+			    .sdiag_protocol = IPPROTO_TCP,
+			    .idiag_states = ~0u,
+			    .id = {.idiag_sport = other.port,
+				   .idiag_dport = own.port,
+				   .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
+
+	memcpy(q.request.id.idiag_src, other.words, sizeof(other.words));
+	memcpy(q.request.id.idiag_dst, own.words, sizeof(own.words));
+	return send(fd, &q, sizeof(q), 0) == sizeof(q);
+}
+
+uint64_t socket_inode_find(const struct socket_ends *ends)
+{
+	const struct timeval patience = {.tv_usec = WAIT_MS * 1000};
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	union {
+		struct nlmsghdr head;
+		char bytes[4096];
+	} answer;
+	uint64_t inode = 0;
+	ssize_t n;
+
+	if (fd < 0) /* a sandbox may not let it ask: the tables are slower */
+		return tables_look("self", ends);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (question_send(fd, ends)) {
+		n = recv(fd, &answer, sizeof(answer), 0);
+		if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) &&
+		    answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY)
+			inode = ((struct inet_diag_msg *)NLMSG_DATA(&answer.head))->idiag_inode;
+	}
+	close(fd);
+	return inode;
+}
+
+/* ---- other network namespaces ---- */
+
+#define NAMESPACES_MAX 256
+
 /* The number of the network namespace of a process; 0: it may not be looked at. */
 static uint64_t namespace_of(const char *pid)
 {
@@ -191,8 +198,7 @@ uint64_t socket_inode_elsewhere(const struct socket_ends *ends)
 		if (!number || i < count)
 			continue;
 		seen[count++] = number;
-		inode = table_look(entry->d_name, ends, false);
-		inode = inode ? inode : table_look(entry->d_name, ends, true);
+		inode = tables_look(entry->d_name, ends);
 	}
 	if (dir)
 		closedir(dir);

@@ -3,9 +3,16 @@
 #include "serve/senders.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/check.h"
@@ -65,6 +72,41 @@ TEST(the_process_at_the_other_end_is_found)
 	CHECK(socket_owner_find(inode, NULL, 0, &owner));
 	CHECK_EQ(owner.pid, (uint32_t)getpid());
 	CHECK(!socket_owner_find(inode + 1000000000, NULL, 0, &owner));
+	pair_close(&pair);
+}
+
+/* As the unit of a service may. */
+static int netlink_forbid(void)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	const struct sock_fprog program = {sizeof(steps) / sizeof(*steps), steps};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+TEST(the_process_at_the_other_end_is_found_without_netlink)
+{
+	struct pair pair = pair_make();
+	struct socket_ends ends;
+	int status = 0;
+	pid_t child;
+
+	CHECK(socket_ends_read(pair.server, &ends));
+	child = fork();
+	if (child == 0) {
+		if (netlink_forbid())
+			_exit(0); /* none of this can be here */
+		_exit(socket(AF_NETLINK, SOCK_RAW, 0) >= 0 || !socket_inode_find(&ends));
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
 	pair_close(&pair);
 }
 
