@@ -30,9 +30,13 @@ static int sql_check(void *options, const struct operands *operands, struct erro
 {
 	struct sql_options *o = options;
 
-	if (operands->count != 1 || operands->command)
+	bool has_dir = operands->count == 2 && !o->dir;
+
+	if (operands->command || (operands->count != 1 && !has_dir))
 		return error_say(e, EINVAL, "one SELECT is needed, in quotes");
-	o->sql = operands->items[0];
+	if (has_dir)
+		o->dir = operands->items[0];
+	o->sql = operands->items[operands->count - 1];
 	return 0;
 }
 
@@ -58,7 +62,7 @@ static int sql_command_run(const void *fields, const struct operands *operands, 
 const struct command command_sql = {
 	.name = "sql",
 	.summary = "ask the store of spans in SQL",
-	.usage = "[-o DIR] [--json] 'SELECT ...'",
+	.usage = "[-o DIR] [--json] [DIR] 'SELECT ...'",
 	.description =
 		"Answers a SELECT over the spans that 'fathom up' or 'fathom serve' keeps, also\n"
 		"while it runs, in the SQL of DuckDB. It only reads. The views are spans, kernel,\n"
@@ -66,7 +70,7 @@ const struct command command_sql = {
 		"Prints\n"
 		"a table on a terminal, and columns separated by tabs elsewhere.",
 	.examples = "  fathom sql \"SELECT name, max(lock_ns) FROM spans GROUP BY ALL\"\n"
-		    "  fathom sql 'DESCRIBE spans'\n"
+		    "  fathom sql /srv/fathom 'DESCRIBE spans'\n"
 		    "  fathom sql --json \"SELECT * FROM calls\"\n",
 	.options = sql_option_table,
 	.options_bytes = sizeof(struct sql_options),

@@ -54,7 +54,7 @@ static int status_run(const void *fields, const struct operands *operands, struc
 const struct command command_status = {
 	.name = "status",
 	.summary = "tell how a running 'fathom up' is",
-	.usage = "[-o DIR] [--json]",
+	.usage = "[-o DIR] [--json] [DIR]",
 	.description =
 		"Shows the processes of a running 'fathom up' with their CPU time and memory, how "
 		"far\n"
@@ -65,7 +65,7 @@ const struct command command_status = {
 		"store failed or log failed.\n"
 		"Exits with 1 if none runs.",
 	.examples = "  fathom status\n"
-		    "  fathom status -o /srv/fathom --json\n",
+		    "  fathom status /srv/fathom --json\n",
 	.options = status_option_table,
 	.options_bytes = sizeof(struct status_options),
 	.check = status_check,

@@ -189,6 +189,8 @@ def check_sql(fathom, checks, folder):
         done = sql(query)
         checks.equal(f"sql: {name}", (done.returncode, done.stdout, "fathom sql" in done.stderr),
                      (1, "", True))
+    checks.equal("sql: the directory may stand before it", subprocess.run(
+        [fathom, "sql", folder, "SELECT 7 AS n"], capture_output=True, text=True, check=False).stdout, "n\n7\n")
     checks.equal("sql: no store", subprocess.run(
         [fathom, "sql", "-o", "/nowhere", "SELECT 1"], capture_output=True,
         check=False).returncode, 1)
