@@ -159,27 +159,41 @@ void serve_texts_free(struct serve_texts *texts)
 	monitors_config_free(&texts->monitors);
 }
 
+/* An address at which it answers: that of all of the host's is none that a browser may ask. */
+static const char *shown(const char *address, char text[SERVE_ADDRESS_BYTES])
+{
+	if (strncmp(address, "0.0.0.0:", 8) == 0)
+		snprintf(text, SERVE_ADDRESS_BYTES, "127.0.0.1:%s", address + 8);
+	else if (strncmp(address, "[::]:", 5) == 0)
+		snprintf(text, SERVE_ADDRESS_BYTES, "[::1]:%s", address + 5);
+	else
+		snprintf(text, SERVE_ADDRESS_BYTES, "%s", address);
+	return text;
+}
+
 void serve_addresses_print(const struct serve_addresses *addresses)
 {
+	char text[SERVE_ADDRESS_BYTES];
+
 	if (addresses->has_page)
-		printf("page: http://%s/\n", addresses->http);
+		printf("page: http://%s/\n", shown(addresses->http, text));
 	else if (*addresses->http)
 		printf("there is no page: it is built where there is npm\n");
 	if (*addresses->otlp_http)
-		printf("OTLP over HTTP: http://%s/v1/traces\n", addresses->otlp_http);
+		printf("OTLP over HTTP: http://%s/v1/traces\n", shown(addresses->otlp_http, text));
 	if (*addresses->otlp_grpc)
-		printf("OTLP over gRPC: http://%s\n", addresses->otlp_grpc);
+		printf("OTLP over gRPC: http://%s\n", shown(addresses->otlp_grpc, text));
 	if (*addresses->zipkin)
 		printf("Zipkin: http://%s/api/v2/spans, and its queries below /api/v2/\n",
-		       addresses->zipkin);
+		       shown(addresses->zipkin, text));
 	if (*addresses->jaeger)
-		printf("Jaeger: http://%s/api/services\n", addresses->jaeger);
+		printf("Jaeger: http://%s/api/services\n", shown(addresses->jaeger, text));
 	if (addresses->is_remote)
 		printf("other hosts can reach these addresses, and there is no TLS: whoever is on "
 		       "the way\ncan read spans and the token\n");
 	if (*addresses->http)
 		printf("queries: http://%s/api/v1/status, and Jaeger's below /api/\n",
-		       addresses->http);
+		       shown(addresses->http, text));
 }
 
 void serve_failure_print(const char *text)

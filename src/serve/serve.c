@@ -386,7 +386,10 @@ int serve_open(const struct serve_options *options, struct serve **out,
 		err = dir_make(options->dir, e);
 		err = err ? err : data_open(s, options, e);
 		if (err && err != -ELIBACC)
-			error_set(e, err, "cannot serve from %s", options->dir);
+			error_set(e, err, "cannot serve from %s",
+				  options->name ? options->name : options->dir);
+		if (err == -ENOSPC)
+			error_hint(e, "make room there, or choose another directory with -o");
 	}
 	err = err ? err : senders_start(s, options, e);
 	err = err ? err : monitors_start(s, options, e);

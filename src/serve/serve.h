@@ -61,7 +61,8 @@ struct receive_limits {
 #define RECEIVE_LIMITS_DEFAULT ((struct receive_limits)RECEIVE_LIMITS_INITIAL)
 
 struct serve_options {
-	const char *dir; /* made if it is not there */
+	const char *dir;  /* made if it is not there */
+	const char *name; /* by which people know it; NULL: dir */
 	struct {
 		uint64_t period_ns, keep_ns, keep_bytes; /* as in store_options */
 		/* With less room on the disk no spans are taken; 0: 256 MB. */

@@ -222,6 +222,7 @@ int part_serve(struct part_context *c, struct error *e)
 
 	umask(077);
 	options.dir = c->path;
+	options.name = c->board->dir;
 	options.spans = dup(c->spans);
 	options.more = c->options->capture ? &more : NULL;
 	options.finder = &finder;

@@ -198,13 +198,17 @@ int place_open(struct place *p, const char *path, struct error *e)
 {
 	int err = path_make(path);
 
-	if (err)
-		return error_set(e, err, "cannot make %s", path);
-	p->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->dir < 0)
-		return error_set(e, errno, "cannot open %s", path);
-	err = owner_settle(p, path, e);
-	return err ? err : lock_take(p, path, e);
+	if (err) {
+		error_set(e, err, "cannot make %s", path);
+	} else {
+		p->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		err = p->dir < 0 ? error_set(e, errno, "cannot open %s", path) : 0;
+	}
+	err = err ? err : owner_settle(p, path, e);
+	err = err ? err : lock_take(p, path, e);
+	if (err && err != -EPERM && err != -EBUSY) /* these say what to do */
+		error_hint(e, "choose another directory with -o");
+	return err;
 }
 
 int place_become(const struct place *p, char path[PLACE_PATH_BYTES], struct error *e)

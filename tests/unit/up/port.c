@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/check.h"
@@ -47,6 +48,28 @@ TEST(a_port_of_this_process_is_found)
 {
 	own_port_is_found(AF_INET, "127.0.0.1");
 	own_port_is_found(AF_INET6, "[::1]");
+}
+
+/* A process that may not look at the files of others. */
+TEST(a_port_of_another_user_names_the_user)
+{
+	unsigned int port;
+	int fd = listen_at(AF_INET, &port), status = 0;
+	pid_t child = geteuid() == 0 && fd >= 0 ? fork() : -1;
+
+	if (child < 0)
+		return;
+	if (child == 0) {
+		char address[64], holder[128];
+
+		snprintf(address, sizeof(address), "127.0.0.1:%u", port);
+		close(fd); /* that of the parent is not seen */
+		_exit(setuid(12345) || !port_holder(address, holder, sizeof(holder)) ||
+		      strcmp(holder, "a program of user root") != 0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	close(fd);
 }
 
 TEST_MAIN()
