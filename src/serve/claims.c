@@ -13,14 +13,14 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "serve/claim.h"
+#include "serve/contained.h"
 #include "serve/entry.h"
 #include "store/store.h"
 
 #define PID_MAX (1 << 22)
 #define WAIT_NS UINT64_C(250000000) /* for one sender */
 #define WAIT_MAX_NS UINT64_C(1000000000)
-#define WAIT_SHARE 10		/* one part of the time in so many */
-#define CONTAINER_NAME_BYTES 12 /* the host name of a container, by default */
+#define WAIT_SHARE 10 /* one part of the time in so many */
 
 /* What is known of the process of a resource. */
 struct origin {
@@ -36,6 +36,7 @@ struct claims {
 	char host[256];
 	VEC(struct origin) origins; /* of the batch */
 	struct map places;	    /* a resource -> 1 + its place in `origins` */
+	struct contained contained;
 	struct bytes message;
 	uint64_t wait_ns, waited_ns; /* how long it may wait for senders; since when that is so */
 	atomic_uint_fast64_t no_pid, other_host, left_out;
@@ -84,26 +85,6 @@ static bool is_forwarder(const struct sender_info *who)
 	return false;
 }
 
-/* The number that a process has in its own pid namespace. */
-static uint32_t own_number(uint32_t pid)
-{
-	char path[64], line[256];
-	uint32_t number = pid;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		const char *last = strrchr(line, '\t');
-
-		if (strncmp(line, "NSpid:", 6) == 0 && last)
-			number = (uint32_t)strtoul(last + 1, NULL, 10);
-	}
-	if (file)
-		fclose(file);
-	return number;
-}
-
 static bool process_is_there(uint32_t pid)
 {
 	char path[64];
@@ -114,7 +95,7 @@ static bool process_is_there(uint32_t pid)
 
 static bool is_container_name(const char *host)
 {
-	return strspn(host, "0123456789abcdef") >= CONTAINER_NAME_BYTES;
+	return strspn(host, "0123456789abcdef") >= CONTAINED_DIGITS_MIN;
 }
 
 /* Of this host, as far as the resource tells: it names none, this one, or a container. */
@@ -132,7 +113,7 @@ static bool sent_it_itself(const struct sender_info *who, const struct received_
 	if (!who->pid || is_forwarder(who))
 		return false;
 	if (pid)
-		return pid == who->pid || pid == own_number(who->pid);
+		return pid == who->pid || pid == contained_number(who->pid);
 	return who->services_count < 2;
 }
 
@@ -147,22 +128,34 @@ static uint8_t language_flags(const char *language)
 		       : 0;
 }
 
-static void origin_find(const struct claims *c, const struct sender_info *who,
+/* The process with the number of the resource, in its container or else on this host; 0: none. */
+static uint32_t process_named(struct claims *c, const struct received_list *resource)
+{
+	const char *host = text_of(resource, "host.name");
+	const char *container = text_of(resource, "container.id");
+	uint32_t pid = number_of(resource, "process.pid");
+
+	if (!*container && is_container_name(host))
+		container = host;
+	if (pid && *container)
+		return contained_find(&c->contained, container, pid);
+	return pid && *host && strcmp(host, c->host) == 0 && process_is_there(pid) ? pid : 0;
+}
+
+static void origin_find(struct claims *c, const struct sender_info *who,
 			const struct received_resource *of, struct origin *o)
 {
 	const struct received_list *resource = &of->attributes;
-	uint32_t pid = number_of(resource, "process.pid");
-	const char *host = text_of(resource, "host.name");
 
 	if (!host_fits(c, resource)) {
 		o->why = "other host";
 	} else if (sent_it_itself(who, resource)) {
 		o->pid = who->pid;
 		o->flags = CLAIM_BY_CONNECTION;
-	} else if (pid && *host && strcmp(host, c->host) == 0 && process_is_there(pid)) {
-		o->pid = pid;
 	} else {
-		o->why = who->is_local ? "no pid" : "other host";
+		o->pid = process_named(c, resource);
+		if (!o->pid)
+			o->why = who->is_local ? "no pid" : "other host";
 	}
 	o->flags |= language_flags(text_of(resource, "telemetry.sdk.language"));
 }
@@ -335,6 +328,7 @@ void claims_close(struct claims *c)
 		return;
 	vec_free(&c->origins);
 	map_free(&c->places);
+	contained_free(&c->contained);
 	bytes_free(&c->message);
 	free(c);
 }

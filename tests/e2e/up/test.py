@@ -5,6 +5,7 @@
 test.py FATHOM PROGRAM PUBLISHER SAMPLE: see running.py. The tests share one run of `fathom up`.
 """
 import fcntl
+import hashlib
 import json
 import os
 import pwd
@@ -16,6 +17,7 @@ import threading
 import time
 import urllib.parse
 
+from cgroups import Cgroups, mounts, move, pids
 from loopback import free_ports
 from harness import Tests, check, equal, until
 from running import (
@@ -258,6 +260,40 @@ def what_cannot_be_joined_says_why():
     join = up.status()["join"]
     check(join["connection"] >= 2 and join["thread"] >= 2 and join["ambiguous"] >= 4 and
           join["other_host"] >= 2, f"{join}")
+
+
+@tests.add
+def a_span_of_a_container_that_another_program_sends_gets_its_split():
+    """As a collector does. The number of the process is one in its container."""
+    root = mounts().get("v2")
+    if not root:
+        return "no cgroups of version 2"
+    container = hashlib.sha256(f"{os.getpid()} forwarded".encode()).hexdigest()
+    with Cgroups(root) as cgroups:
+        inside = cgroups.make(f"fathom-test-{os.getpid()}", container)
+        with subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", sys.executable, os.path.join(HERE, "traced.py"),
+                               "0", "containedshop", "nested"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              preexec_fn=lambda: move(os.getpid(), inside)) as program:
+            spans = [line.split() for line in iter(program.stdout.readline, "\n")]
+            pid = max(int(one) for one in pids(inside))
+            resource = [{"key": "service.name", "value": {"stringValue": "containedshop"}},
+                        {"key": "host.name", "value": {"stringValue": container[:12]}},
+                        {"key": "process.pid", "value": {"intValue": "1"}}]
+            body = {"resourceSpans": [{"resource": {"attributes": resource}, "scopeSpans": [{"spans": [
+                {"name": name, "traceId": trace, "spanId": span, "startTimeUnixNano": begin, "endTimeUnixNano": end,
+                 "parentSpanId": "" if name == "outer" else spans[-1][2]}
+                for name, trace, span, begin, end in spans]}]}]}
+            equal(up.ask("OTLP over HTTP", "/v1/traces", json.dumps(body), "application/json")[0], 200, "status")
+            received.append(len(spans))
+
+            def joined():
+                return [span for span in up.spans(spans[0][1], "?kernel=0") if attribute(span, "fathom.join")]
+
+            until(lambda: len(joined()) == len(spans), "they are joined")
+            equal({(attribute(span, "fathom.join"), attribute(span, "fathom.pid")) for span in joined()},
+                  {("process", pid)}, "join")
+            program.stdin.close()
+    return None
 
 
 @tests.add
