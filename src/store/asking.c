@@ -102,6 +102,15 @@ int asking_begin(struct asking *a, struct store *s, struct error *e)
 	return asking_begin_for(a, s, &(struct asked){0}, e);
 }
 
+int asking_go_on(struct asking *a, struct store_file *f, int err, struct error *e)
+{
+	if (err != -EIO || !e || asking_is_over(a) || !files_is_damage(e->text, a->store->dir))
+		return err;
+	files_lose(a->store, f, e->text);
+	error_clear(e);
+	return 0;
+}
+
 int asking_end(struct asking *a, int err, struct error *e)
 {
 	if (a->connection) {

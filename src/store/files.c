@@ -176,30 +176,21 @@ static int access_limit(struct store *s, struct error *e)
 	return sql_run(&s->db, s->writer, "SET enable_external_access = false", NULL, e);
 }
 
-int files_open(struct store *s, struct error *e)
+void files_lose(struct store *s, struct store_file *f, const char *why)
 {
-	struct store_file *newest;
-	struct error why = {0};
-	int err;
+	pthread_mutex_lock(&s->files_lock);
+	if (!f->is_lost)
+		loss_tell(s, f, why);
+	pthread_mutex_unlock(&s->files_lock);
+}
 
-	s->lost_why[0] = '\0';
-	err = older_attach(s);
-	if (err)
-		return error_set(e, err, "cannot open the store in %s", s->dir);
-	newest = files_newest(s);
-	err = files_attach_newest(s, newest, &why);
-	if (err && files_is_damage(why.text, s->dir)) {
-		/* what it has is lost; what comes goes into the next file */
-		store_file_detach(newest, &s->db, s->writer);
-		loss_tell(s, newest, why.text);
-		err = file_push(&s->files, s->dir, newest->number + 1);
-		newest = files_newest(s);
-		why = (struct error){0};
-		err = err ? err : files_attach_newest(s, newest, &why);
-	}
-	if (err)
-		return error_say(e, -err, "%s", why.text);
-	err = store_file_filter_load(newest, &s->db, s->writer, e);
+/* Attaches the newest file. */
+static int newest_open(struct store *s, struct error *e)
+{
+	struct store_file *newest = files_newest(s);
+	int err = files_attach_newest(s, newest, e);
+
+	err = err ? err : store_file_filter_load(newest, &s->db, s->writer, e);
 	if (!err && newest->filter.bits < TRACE_FILTER_BITS) {
 		/* the file was complete, and its next one was not made */
 		trace_filter_free(&newest->filter);
@@ -208,5 +199,35 @@ int files_open(struct store *s, struct error *e)
 		err = err ? err : store_file_filter_load(newest, &s->db, s->writer, e);
 		newest->has_minutes = false;
 	}
-	return err ? err : access_limit(s, e);
+	return err;
+}
+
+int files_lose_newest(struct store *s, const char *why, struct error *e)
+{
+	struct store_file *newest = files_newest(s);
+	int err;
+
+	store_file_detach(newest, &s->db, s->writer);
+	files_lose(s, newest, why);
+	newest->position = 0; /* the log may still have some of its spans */
+	err = file_push(&s->files, s->dir, newest->number + 1);
+	return err ? error_set(e, err, "cannot open the store in %s", s->dir) : newest_open(s, e);
+}
+
+int files_open(struct store *s, struct error *e)
+{
+	struct error why = {0};
+	int err;
+
+	s->lost_why[0] = '\0';
+	err = older_attach(s);
+	if (err)
+		return error_set(e, err, "cannot open the store in %s", s->dir);
+	err = newest_open(s, &why);
+	if (err && files_is_damage(why.text, s->dir)) {
+		/* what it has is lost; what comes goes into the next file */
+		err = files_lose_newest(s, why.text, e);
+		return err ? err : access_limit(s, e);
+	}
+	return err ? error_say(e, -err, "%s", why.text) : access_limit(s, e);
 }

@@ -370,6 +370,20 @@ static int file_find(struct finding *f, const struct asking *a, const struct sto
 	return err ? err : texts_find(f, a, e);
 }
 
+/* 1: the bytes of a file are wrong, and it is left out from now on. */
+static int all_find(struct finding *f, struct asking *a, const struct store_ids *ids,
+		    struct error *e)
+{
+	for (size_t i = 0; i < a->files.count; i++) {
+		struct store_file *file = a->files.data[i];
+		int err = file->is_lost ? 0 : file_find(f, a, file, ids, e);
+
+		if (err)
+			return asking_go_on(a, file, err, e) ? err : 1;
+	}
+	return 0;
+}
+
 static int find(struct store *s, struct finding *finding, const struct store_finding *what,
 		struct error *e)
 {
@@ -385,8 +399,11 @@ static int find(struct store *s, struct finding *finding, const struct store_fin
 		return 0;
 	err = asking_begin_for(&asking, s, &asked, e);
 	finding->asking = &asking;
-	for (size_t i = 0; i < asking.files.count && !err; i++)
-		err = file_find(finding, &asking, asking.files.data[i], ids, e);
+	while (!err && (err = all_find(finding, &asking, ids, e)) > 0) {
+		bytes_map_free(&finding->seen); /* of what came of that file, some is half */
+		out->count = before;
+		err = 0;
+	}
 	err = asking_end(&asking, err, e);
 	finding_end(finding);
 	if (err)
@@ -453,7 +470,8 @@ int store_kernel_least(struct store *s, const struct store_finding *what, uint64
 		if (err)
 			error_set(e, err, "cannot ask the store");
 		else if (f.ids.count)
-			err = duration_find(&f, &asking, e);
+			err = asking_go_on(&asking, asking.files.data[i],
+					   duration_find(&f, &asking, e), e);
 	}
 	err = asking_end(&asking, err, e);
 	finding_end(&f);

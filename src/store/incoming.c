@@ -324,13 +324,15 @@ static size_t known_first(const struct store *s)
 	return first;
 }
 
-int known_load(struct store *s, struct error *e)
+int known_load(struct store *s, struct store_file **of, struct error *e)
 {
 	struct knowing knowing = {.store = s};
 	int err = 0;
 
-	for (size_t i = known_first(s); i < s->files.count && !err; i++)
-		err = file_know(&knowing, s->files.data[i], e);
+	for (size_t i = known_first(s); i < s->files.count && !err; i++) {
+		*of = s->files.data[i];
+		err = file_know(&knowing, *of, e);
+	}
 	bytes_free(&knowing.service);
 	vec_free(&s->known.spans); /* a commit has far fewer */
 	return err;

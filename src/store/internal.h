@@ -99,6 +99,12 @@ int asking_begin_for(struct asking *a, struct store *s, const struct asked *aske
 int asking_choose(const struct asking *a, const struct store_file *f, const struct store_ids *ids,
 		  struct store_ids *out);
 
+/*
+ * What is to become of a query that failed in a file: 0 if the bytes of the file are wrong. It is
+ * left out from now on, and the query goes on with the others.
+ */
+int asking_go_on(struct asking *a, struct store_file *f, int err, struct error *e);
+
 /* Returns `err`, or -ETIMEDOUT with a cause if the query failed since its time was over. */
 int asking_end(struct asking *a, int err, struct error *e);
 
@@ -134,6 +140,12 @@ int files_know(struct store *s, struct error *e);
 
 /* Whether DuckDB's words about a file in the directory say that its bytes are wrong. */
 bool files_is_damage(const char *text, const char *dir);
+
+/* Leaves a file whose bytes are wrong out of all answers, while it may be asked. */
+void files_lose(struct store *s, struct store_file *f, const char *why);
+
+/* The same of the newest one while the store is opened. The writer uses the next one then. */
+int files_lose_newest(struct store *s, const char *why, struct error *e);
 
 /* Attaches all files. The writer uses the last one. */
 int files_open(struct store *s, struct error *e);
@@ -177,8 +189,8 @@ int span_append(struct store *s, const struct received_span *span, struct error 
 /* Adds the calls between services that follow from what was appended to the sums. */
 int calls_append(struct store *s, struct error *e);
 
-/* Reads which spans came last. */
-int known_load(struct store *s, struct error *e);
+/* Reads which spans came last. After a failure `of` is the file that could not be read, if one. */
+int known_load(struct store *s, struct store_file **of, struct error *e);
 
 /* Add a condition with one value, unless that is NULL or 0. */
 void text_condition(struct statement *s, const char *sql, const char *text);

@@ -22,8 +22,8 @@ static int operation_take(void *arg, const struct row *row)
 	return vec_push(listing->out, operation);
 }
 
-/* The operations of all files. */
-static void list_build(const struct asking *a, struct statement *statement)
+/* The operations of all files; false: there is no file. */
+static bool list_build(const struct asking *a, struct statement *statement)
 {
 	const char *between = "";
 
@@ -31,6 +31,8 @@ static void list_build(const struct asking *a, struct statement *statement)
 	for (size_t i = 0; i < a->files.count; i++) {
 		char name[FILE_NAME_BYTES];
 
+		if (a->files.data[i]->is_lost) /* since a moment ago */
+			continue;
 		store_file_name(name, a->files.data[i]);
 		statement_add(statement, between);
 		statement_add(statement, "FROM ");
@@ -39,24 +41,59 @@ static void list_build(const struct asking *a, struct statement *statement)
 		between = " UNION ALL ";
 	}
 	statement_add(statement, ") WHERE kind <> 255");
+	return *between;
+}
+
+static int list_ask(struct listing *listing, const char *service, struct asking *a, struct error *e)
+{
+	const struct row_taker taker = {operation_take, listing, 3};
+	struct statement statement = {0};
+	bool any = list_build(a, &statement);
+	int err = 0;
+
+	text_condition(&statement, " AND service = ?", service);
+	statement_add(&statement, " ORDER BY service, name, kind");
+	if (any)
+		err = statement_ask(&a->store->db, a->connection, &statement, &taker, e);
+	statement_free(&statement);
+	return err;
+}
+
+/* Asks each file alone, so that one whose bytes are wrong is known. */
+static int damaged_find(struct asking *a, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < a->files.count && !err; i++) {
+		struct statement statement = {0};
+		struct asking one = *a;
+
+		one.files.data = &a->files.data[i];
+		one.files.count = 1;
+		if (list_build(&one, &statement))
+			err = statement_ask(&a->store->db, a->connection, &statement, NULL, e);
+		statement_free(&statement);
+		err = asking_go_on(a, a->files.data[i], err, e);
+	}
+	return err;
 }
 
 int store_list(struct store *s, const char *service, struct pool *pool,
 	       struct store_operations *out, struct error *e)
 {
 	struct listing listing = {pool, out};
-	const struct row_taker taker = {operation_take, &listing, 3};
-	struct statement statement = {0};
+	size_t before = out->count;
 	struct asking asking;
 	int err = asking_begin(&asking, s, e);
 
-	list_build(&asking, &statement);
-	text_condition(&statement, " AND service = ?", service);
-	statement_add(&statement, " ORDER BY service, name, kind");
-	err = err ? err : statement_ask(&s->db, asking.connection, &statement, &taker, e);
-	err = asking_end(&asking, err, e);
-	statement_free(&statement);
-	return err;
+	err = err ? err : list_ask(&listing, service, &asking, e);
+	if (err == -EIO && files_is_damage(e->text, s->dir)) {
+		error_clear(e);
+		out->count = before;
+		err = damaged_find(&asking, e);
+		err = err ? err : list_ask(&listing, service, &asking, e);
+	}
+	return asking_end(&asking, err, e);
 }
 
 const char *store_lost_why(const struct store *s)

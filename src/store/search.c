@@ -127,8 +127,10 @@ int store_search_marks(struct store *s, const struct store_query *query, struct 
 	struct asking asking;
 	int err = asking_begin_for(&asking, s, &asked, e);
 
-	for (size_t i = asking.files.count; i-- && !err && !is_done(&searching, &asking, i + 1);)
+	for (size_t i = asking.files.count; i-- && !err && !is_done(&searching, &asking, i + 1);) {
 		err = file_search(&searching, &asking, asking.files.data[i], e);
+		err = asking_go_on(&asking, asking.files.data[i], err, e);
+	}
 	err = asking_end(&asking, err, e);
 	out->is_partial = err == -ETIMEDOUT; /* the cause says so all the same */
 	if (out->is_partial)

@@ -68,13 +68,47 @@ int files_know(struct store *s, struct error *e)
 	return err ? err : operations_load(s, e);
 }
 
+/* Goes on with the next file, since the bytes of the newest one are wrong. */
+static int newest_lose(struct store *s, const char *why, struct error *e)
+{
+	int err = files_lose_newest(s, why, e);
+
+	return err ? err : files_know(s, e);
+}
+
+static int newest_know(struct store *s, struct error *e)
+{
+	struct error why = {0};
+	int err = files_know(s, &why);
+
+	if (err && files_is_damage(why.text, s->dir))
+		return newest_lose(s, why.text, e);
+	return err ? error_say(e, -err, "%s", why.text) : 0;
+}
+
+/* Which spans came last; of files whose bytes are wrong it is not known. */
+static int known_read(struct store *s, struct error *e)
+{
+	struct store_file *of = NULL;
+	struct error why = {0};
+	int err = known_load(s, &of, &why);
+
+	if (!err || !of || !files_is_damage(why.text, s->dir))
+		return err ? error_say(e, -err, "%s", why.text) : 0;
+	known_free(&s->known);
+	if (of == files_newest(s))
+		return newest_lose(s, why.text, e);
+	files_lose(s, of, why.text);
+	return known_read(s, e);
+}
+
 static int writer_open(struct store *s, struct error *e)
 {
 	int err = database_connect(&s->db, &s->writer, e);
 
 	err = err ? err : dir_allow(s, e);
 	err = err ? err : files_open(s, e);
-	return err ? err : files_know(s, e);
+	return err ? err : newest_know(s, e);
 }
 
 static void writer_close(struct store *s)
@@ -136,7 +170,7 @@ int store_open(const struct store_options *options, struct store **out, struct e
 		     : error_set(e, errno, "cannot open the store in %s", options->dir);
 	err = err ? err : files_list(s, e);
 	err = err ? err : writer_open(s, e);
-	err = err ? err : known_load(s, e);
+	err = err ? err : known_read(s, e);
 	if (!err) {
 		err = budget_start(&s->budget, &s->db.api);
 		if (err)
@@ -214,7 +248,9 @@ static int transaction_begin(struct store *s, struct error *e)
 		return 0;
 	if (!s->writer)
 		return error_say(e, EIO, "the store is closed after a failure");
-	err = store_file_grow(files_newest(s), &s->db, s->writer, e);
+	/* into one whose bytes are wrong nothing more goes */
+	err = files_newest(s)->is_lost ? files_turn(s, e) : 0;
+	err = err ? err : store_file_grow(files_newest(s), &s->db, s->writer, e);
 	err = err ? err : sql_run(&s->db, s->writer, "BEGIN", NULL, e);
 	if (err)
 		return err;

@@ -205,8 +205,10 @@ static int rows_ask(struct store *s, struct summing *summing, struct error *e)
 	int err = asking_begin_for(&asking, s, &asked, e);
 
 	summing->asking = &asking;
-	for (size_t i = 0; i < asking.files.count && !err; i++)
+	for (size_t i = 0; i < asking.files.count && !err; i++) {
 		err = file_ask(summing, &asking, asking.files.data[i], e);
+		err = asking_go_on(&asking, asking.files.data[i], err, e);
+	}
 	return asking_end(&asking, err, e);
 }
 

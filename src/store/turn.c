@@ -85,8 +85,10 @@ static bool file_is_full(const struct store *s)
 	const struct store_file *f = files_newest(s);
 	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
 
-	if (clock_now_ns() < s->end_ns || !f->spans)
+	if (clock_now_ns() < s->end_ns || (!f->spans && !f->is_lost))
 		return false;
+	if (f->is_lost) /* its bytes are wrong, which a query found */
+		return true;
 	return f->spans + f->kernel >= s->options.spans_max || now_ns < f->created_ns ||
 	       now_ns - f->created_ns >= s->options.period_ns;
 }
@@ -155,7 +157,7 @@ static int file_turn(struct store *s, struct error *e)
 	int err = next_make(s, &next, e);
 
 	if (!err) {
-		err = file_end(s, e);
+		err = files_newest(s)->is_lost ? 0 : file_end(s, e);
 		if (err) {
 			next_drop(s, next);
 			store_file_use(files_newest(s), &s->db, s->writer, NULL);
