@@ -167,7 +167,7 @@ static bool pass_is_due(struct follower *f, u64 wait_ns, u64 period_ns)
 	const struct chunk_info *last = recent_last(&f->recent);
 	u64 since_ns;
 
-	if (!last || !window_open(f))
+	if (!last || !window_open(f) || recent_turn_waits(&f->recent, wait_ns))
 		return false;
 	since_ns = f->recent.chunks.data[0]->info.begin_ns;
 	if (f->decider.decided_ns > since_ns)

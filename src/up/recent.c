@@ -68,6 +68,17 @@ static void bytes_fit(struct bytes *b)
 	b->capacity = b->count;
 }
 
+/* Whether byte ranges were recorded at no time of the chunk. */
+static bool is_blind(const struct partial *p)
+{
+	size_t count = p->filters_told.count;
+
+	for (size_t i = 0; i < count; i++)
+		if (!(p->filters_told.data[i].flags & FILTER_BYTES))
+			return false;
+	return count && !p->facts.bytes.count;
+}
+
 struct recent_chunk *recent_chunk_new(const struct chunk_info *info, struct partial *p,
 				      struct talkers *talkers)
 {
@@ -76,8 +87,9 @@ struct recent_chunk *recent_chunk_new(const struct chunk_info *info, struct part
 	if (!c)
 		return NULL;
 	c->info = *info;
+	c->is_blind = is_blind(p);
 	if (talkers_forget(talkers, info->seq) || talkers_add(talkers, p, info->seq) ||
-	    partial_write_narrow(p, &talkers->last, &c->bytes)) {
+	    partial_write_narrow(p, &talkers->last, !c->is_blind, &c->bytes)) {
 		recent_chunk_free(c);
 		return NULL;
 	}
@@ -142,6 +154,16 @@ bool recent_begin(struct recent *w, const struct recording_checkpoint *state, u6
 const struct chunk_info *recent_last(const struct recent *w)
 {
 	return w->chunks.count ? &w->chunks.data[w->chunks.count - 1]->info : NULL;
+}
+
+bool recent_turn_waits(const struct recent *w, u64 wait_ns)
+{
+	size_t i = w->chunks.count;
+
+	while (i && w->chunks.data[i - 1]->is_blind)
+		i--;
+	return i && i < w->chunks.count &&
+	       recent_last(w)->end_ns < w->chunks.data[i - 1]->info.end_ns + wait_ns;
 }
 
 static int chunks_merge(const struct recent *w, struct partial *p)

@@ -17,6 +17,7 @@
 struct recent_chunk {
 	struct chunk_info info;
 	struct bytes bytes; /* of partial_write() */
+	bool is_blind; /* byte ranges were recorded at no time of it: it has a part of no request */
 };
 
 /* Starts with all zero. */
@@ -35,8 +36,8 @@ void talkers_free(struct talkers *t);
 
 /*
  * Of `p` what requests need (map/file/narrow.h), with the kernel spans of processes that moved
- * bytes in it, or in one of the RECENT_CHUNKS_MAX chunks before it. NULL if memory ran out. The
- * order of the lists of `p` may change.
+ * bytes in it, or in one of the RECENT_CHUNKS_MAX chunks before it, unless it is blind. NULL if
+ * memory ran out. The order of the lists of `p` may change.
  */
 struct recent_chunk *recent_chunk_new(const struct chunk_info *info, struct partial *p,
 				      struct talkers *talkers);
@@ -59,6 +60,12 @@ bool recent_begin(struct recent *w, const struct recording_checkpoint *state, u6
 
 /* The last chunk; NULL: there is none. */
 const struct chunk_info *recent_last(const struct recent *w);
+
+/*
+ * Whether byte ranges were recorded until some time ago, which is less than wait_ns: what has a
+ * part in them can be decided soon, all at once.
+ */
+bool recent_turn_waits(const struct recent *w, u64 wait_ns);
 
 /* Merges all of it, which has a state, into a finished partial. 0, -ENOMEM or -EBADMSG. */
 int recent_partial(const struct recent *w, struct partial **out);

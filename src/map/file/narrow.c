@@ -73,11 +73,11 @@ static int fds_narrow(const struct facts *all, const struct map *pids, struct fa
 	return err;
 }
 
-int partial_write_narrow(struct partial *p, const struct map *pids, struct bytes *out)
+int partial_write_narrow(struct partial *p, const struct map *pids, bool works, struct bytes *out)
 {
 	struct partial all = *p;
 	struct kspans few = {0};
-	int err = kspans_narrow(&p->kspans, pids, &few);
+	int err = works ? kspans_narrow(&p->kspans, pids, &few) : 0;
 
 	p->kspans = few;
 	memset(&p->facts.fds, 0, sizeof(p->facts.fds));

@@ -130,11 +130,21 @@ TEST(a_chunk_that_does_not_follow_begins_anew)
 	vec_free(&c.t.records);
 }
 
+static void filter_apply(struct partial *p, u64 time_ns, u32 flags)
+{
+	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = time_ns},
+				       .flags = FILTER_DETAIL | FILTER_BYTES_TURNS | flags};
+
+	CHECK_EQ(partial_apply(p, &filter.head), 0);
+}
+
 /*
  * A chunk in which FRONT and another process call, and FRONT moves bytes if it talks: of how many
- * of the two its kernel spans are.
+ * of the two its kernel spans are. Blind: without byte ranges. Opening: with them from then on.
  */
-static size_t processes_kept(u64 seq, bool talks, struct talkers *talkers)
+enum eyes { SEES, BLIND, OPENING };
+
+static size_t processes_kept(u64 seq, bool talks, enum eyes eyes, struct talkers *talkers)
 {
 	const struct chunk_info info = {.seq = seq};
 	const struct partial_options options = {.spans = true};
@@ -144,6 +154,10 @@ static size_t processes_kept(u64 seq, bool talks, struct talkers *talkers)
 
 	CHECK(p != NULL);
 	partial_cover(p, 1, CHUNK_NS);
+	if (eyes != SEES)
+		filter_apply(p, 1, FILTER_BYTES);
+	if (eyes == OPENING)
+		filter_apply(p, 5000, 0);
 	for (u32 tid = FRONT; tid <= FRONT + 1; tid++) {
 		union talk_record r = {
 			.syscall = {.head = {.kind = RECORD_syscall, .tid = tid, .pid = tid},
@@ -161,6 +175,7 @@ static size_t processes_kept(u64 seq, bool talks, struct talkers *talkers)
 							.file = {.kind = FILE_KIND_tcp}}});
 	chunk = recent_chunk_new(&info, p, talkers);
 	CHECK(chunk != NULL);
+	CHECK(chunk->is_blind == (eyes == BLIND));
 	CHECK_EQ(partial_read(&kept, chunk->bytes.data, chunk->bytes.count, &options), 0);
 	CHECK(kspans_count(&p->kspans) >= 2);
 	count = kspans_count(&kept->kspans) * 2 / kspans_count(&p->kspans);
@@ -174,12 +189,40 @@ TEST(kernel_spans_are_those_of_processes_that_moved_bytes_lately)
 {
 	struct talkers talkers = {0};
 
-	CHECK_EQ(processes_kept(1, false, &talkers), 0);
-	CHECK_EQ(processes_kept(2, true, &talkers), 1);
-	CHECK_EQ(processes_kept(3, false, &talkers), 1);
-	CHECK_EQ(processes_kept(2 + RECENT_CHUNKS_MAX, false, &talkers), 1);
-	CHECK_EQ(processes_kept(3 + RECENT_CHUNKS_MAX, false, &talkers), 0);
+	CHECK_EQ(processes_kept(1, false, SEES, &talkers), 0);
+	CHECK_EQ(processes_kept(2, true, SEES, &talkers), 1);
+	CHECK_EQ(processes_kept(3, false, SEES, &talkers), 1);
+	CHECK_EQ(processes_kept(4, false, BLIND, &talkers), 0);
+	CHECK_EQ(processes_kept(5, false, OPENING, &talkers), 1);
+	CHECK_EQ(processes_kept(2 + RECENT_CHUNKS_MAX, false, SEES, &talkers), 1);
+	CHECK_EQ(processes_kept(3 + RECENT_CHUNKS_MAX, false, SEES, &talkers), 0);
 	talkers_free(&talkers);
+}
+
+/* A chunk of a second, blind or not. */
+static void chunk_add(struct recent *w, u64 seq, bool is_blind)
+{
+	struct recent_chunk *chunk = calloc(1, sizeof(*chunk));
+
+	CHECK(chunk != NULL);
+	chunk->info = (struct chunk_info){.seq = seq, .end_ns = (seq + 1) * 1000};
+	chunk->is_blind = is_blind;
+	CHECK_EQ(recent_add(w, chunk), 0);
+}
+
+TEST(a_turn_waits_until_its_requests_can_be_decided)
+{
+	struct recent w = {0};
+
+	chunk_add(&w, 0, true);
+	CHECK(!recent_turn_waits(&w, 3000));
+	chunk_add(&w, 1, false); /* it may go on */
+	CHECK(!recent_turn_waits(&w, 3000));
+	for (u64 seq = 2; seq < 8; seq++) {
+		chunk_add(&w, seq, true);
+		CHECK(recent_turn_waits(&w, 3000) == (seq < 4));
+	}
+	recent_free(&w);
 }
 
 /* One of a process that opened a file. */

@@ -63,7 +63,7 @@ static struct partial *narrowed(struct partial *p, u32 pid, size_t *bytes_count)
 	struct partial *narrow;
 
 	CHECK_EQ(map_put(&pids, pid, PRESENT), 0);
-	CHECK_EQ(partial_write_narrow(p, &pids, &bytes), 0);
+	CHECK_EQ(partial_write_narrow(p, &pids, true, &bytes), 0);
 	CHECK_EQ(partial_read(&narrow, bytes.data, bytes.count, &options), 0);
 	*bytes_count = bytes.count;
 	bytes_free(&bytes);
