@@ -172,6 +172,8 @@ static void follows_read(struct json_reader *r, void *to)
 {
 	struct status_follows *f = to;
 	const struct member members[] = {{COUNT("stored", f->stored)},
+					 {COUNT("decided", f->decided)},
+					 {COUNT("request_spans", f->request_spans)},
 					 {COUNT("open", f->open)},
 					 {COUNT("chunks_left_out", f->chunks_left_out)},
 					 {COUNT("behind_ns", f->behind_ns)},

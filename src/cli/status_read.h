@@ -42,7 +42,7 @@ struct status_monitors {
 
 /* Requests of services, instrumented or not. */
 struct status_follows {
-	uint64_t stored, open, chunks_left_out, behind_ns, learned;
+	uint64_t stored, decided, open, request_spans, chunks_left_out, behind_ns, learned;
 };
 
 struct status_counts {

@@ -60,8 +60,13 @@ static void follows_print(FILE *file, const struct status_follows *f)
 
 	if (!f->behind_ns && !f->chunks_left_out)
 		return;
-	fprintf(file, "followed   %" PRIu64 " requests of services; up to %s ago", f->stored,
+	fprintf(file, "followed   %" PRIu64 " requests of services; up to %s ago", f->decided,
 		units_format_ns((int64_t)f->behind_ns, behind));
+	if (f->decided > f->stored)
+		fprintf(file,
+			"; stored %" PRIu64 ", each for several like it (--request-spans %" PRIu64
+			")",
+			f->stored, f->request_spans);
 	if (f->open)
 		fprintf(file, "; %" PRIu64 " without their end", f->open);
 	if (f->chunks_left_out)

@@ -9,11 +9,14 @@
 #include "cli/slow_option.h"
 #include "up/up.h"
 
+#define REQUEST_SPANS_MOST 1000000u
+
 struct up_command_options {
 	struct serve_command_options serve;
 	struct limits keep;
 	struct option_budget budget;
 	const char *detail;
+	uint64_t request_spans;
 	const char *user;
 	bool no_capture;
 	struct option_slow slow;
@@ -31,6 +34,10 @@ static const struct option up_option_table[] = {
 	{"detail", 0, "LEVEL",
 	 "waits,bytes, or waits: cheaper, but requests of services are\nnot followed",
 	 "waits,bytes", AT(detail), option_text},
+	{"request-spans", 0, "N",
+	 "store at most so many spans of requests of services a second,\nin the mean of half a "
+	 "minute; each then counts for several\nlike it",
+	 "1000", AT(request_spans), option_count},
 	{"slow", 0, "LIST",
 	 "what is slow: 200ms, shop=100ms, 'shop:GET /cart=50ms'\n(default: 1 in 100 of each "
 	 "operation)",
@@ -56,6 +63,8 @@ static int up_check(void *options, const struct operands *operands, struct error
 				 "only 'fathom record' pauses to hold its budget: leave out ,hard");
 	if (strcmp(o->detail, "waits") != 0 && strcmp(o->detail, "waits,bytes") != 0)
 		return error_say(e, EINVAL, "--detail is neither waits nor waits,bytes");
+	if (o->request_spans > REQUEST_SPANS_MOST)
+		return error_say(e, EINVAL, "--request-spans is at most %u", REQUEST_SPANS_MOST);
 	return 0;
 }
 
@@ -88,6 +97,7 @@ static int up_command_run(const void *fields, const struct operands *operands, s
 	struct up_options options = {.capture = !o->no_capture,
 				     .keep = o->keep,
 				     .budget_ppm = (uint32_t)o->budget.ppm,
+				     .request_spans = (uint32_t)o->request_spans,
 				     .no_bytes = strcmp(o->detail, "waits") == 0,
 				     .user = o->user,
 				     .slow = o->slow.data,
@@ -117,8 +127,8 @@ const struct command command_up = {
 	.name = "up",
 	.summary = "record this host, receive spans, keep them, and answer queries",
 	.usage = SERVE_USAGE
-	" [--keep LIMITS] [--budget PERCENT] [--detail LEVEL] [--slow LIST] [--user NAME] "
-	"[--no-capture]",
+	" [--keep LIMITS] [--budget PERCENT] [--detail LEVEL] [--request-spans N] "
+	"[--slow LIST] [--user NAME] [--no-capture]",
 	.description =
 		"Does in one what 'fathom record' and 'fathom serve' do, and puts the spans of "
 		"programs\n"

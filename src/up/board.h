@@ -81,8 +81,10 @@ struct board_join {
 /* Requests, by the follower in map. */
 struct board_requests {
 	atomic_uint_fast64_t requests; /* stored */
+	atomic_uint_fast64_t decided;  /* those, and the others for which they stand */
 	atomic_uint_fast64_t open;     /* of these, without their end */
 	atomic_uint_fast64_t passes, cpu_ns;
+	atomic_uint rate; /* so many of their spans are stored a second in the mean; 0: all */
 	atomic_uint_fast64_t chunks_left_out; /* of which no requests are stored */
 	atomic_uint_fast64_t learned;	      /* sums of what services do */
 	atomic_uint_fast64_t to_ns; /* CLOCK_MONOTONIC: what ended by then is stored; 0: nothing */

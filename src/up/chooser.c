@@ -88,18 +88,19 @@ static struct window *window_now(struct operation *o, uint64_t now_ns)
 	return w;
 }
 
-static void duration_learn(struct operation *o, uint64_t duration_ns, uint64_t now_ns)
+static void duration_learn(struct operation *o, uint64_t duration_ns, uint32_t times,
+			   uint64_t now_ns)
 {
 	struct window *w = window_now(o, now_ns);
 
 	o->seen_ns = now_ns;
-	w->seen++;
+	w->seen += times;
 	if (duration_ns >> LEAST_EXPONENT == 0)
 		return;
 	if (!w->counts)
 		w->counts = calloc(BUCKETS, sizeof(*w->counts));
 	if (w->counts) /* else it counts as a short one */
-		w->counts[bucket_of(duration_ns)]++;
+		w->counts[bucket_of(duration_ns)] += times;
 }
 
 /* The percentile, but no less than what is slow at all; UINT64_MAX if too little was seen. */
@@ -262,10 +263,11 @@ static enum chosen choose(struct chooser *c, const struct chooser_span *span, ui
 {
 	struct operation *o = operation_get(c, span, now_ns);
 	bool slow = is_slow(c, o, span, now_ns);
+	uint32_t times = span->times ? span->times : 1;
 
 	if (o)
-		duration_learn(o, span->duration_ns, now_ns);
-	if (o && slowness_add(&o->slowness, slow, now_ns) && span->pid &&
+		duration_learn(o, span->duration_ns, times, now_ns);
+	if (o && slowness_add(&o->slowness, slow, times, now_ns) && span->pid &&
 	    now_ns >= c->raised_next_ns)
 		c->raise_pid = span->pid;
 	if (span->is_error)

@@ -47,7 +47,8 @@ struct chooser_rule {
 struct chooser_span {
 	const char *service, *name;
 	uint8_t kind;
-	uint32_t pid; /* of its process; 0: not known */
+	uint32_t pid;	/* of its process; 0: not known */
+	uint32_t times; /* it counts for so many like it, which do not come; 0: for itself */
 	bool is_error;
 	bool has_children; /* kernel spans; without them it is no sample */
 	uint64_t duration_ns;

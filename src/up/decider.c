@@ -179,6 +179,29 @@ u32 decider_stands_for(const struct decider_input *in, const struct request_trac
 	return (u32)((DETAIL_BYTES_EVERY_NS + left_ns / 2) / left_ns);
 }
 
+static unsigned int digits(u64 n)
+{
+	return 64 - (unsigned int)__builtin_clzll(n | 1);
+}
+
+u64 decider_kind(const struct decider_input *in, const struct request_trace *t)
+{
+	const struct requests *r = in->r;
+	const struct extent e = extent_of(r, t);
+	u64 ns = e.end_ns > e.begin_ns ? e.end_ns - e.begin_ns : 0;
+	bool fails = false, has_app = false;
+
+	for (size_t i = t->first; i < t->end; i++) {
+		const struct request_span *s = &r->spans.data[i];
+
+		has_app |= s->kind == REQUEST_APP;
+		fails |= s->kind != REQUEST_APP && request_is_unanswered(r, s->of);
+	}
+	return hash_pair(r->operations[r->exchanges.data[t->exchange].connection],
+			 (u64)digits(ns) << 16 | digits(t->end - t->first) << 8 | fails << 1 |
+				 has_app);
+}
+
 static int span_remember(struct decider *d, u64 id, u64 end_ns)
 {
 	int err;

@@ -77,6 +77,12 @@ int decider_choose(const struct decider *d, const struct decider_input *in, stru
 u32 decider_stands_for(const struct decider_input *in, const struct request_trace *t);
 
 /*
+ * Requests of one kind are alike: to the same operation, about as long, with about as many spans,
+ * with or without an answer to each call, and with or without spans of applications.
+ */
+u64 decider_kind(const struct decider_input *in, const struct request_trace *t);
+
+/*
  * The decision is stored: it is not decided again. Forgets spans that ended before the window
  * begins. 0, or -ENOMEM: then some may be stored again.
  */

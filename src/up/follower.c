@@ -14,6 +14,7 @@
 #include "request/learned_keep.h"
 #include "up/decider.h"
 #include "up/post.h"
+#include "up/quota.h"
 #include "up/recent.h"
 #include "up/requests_kept.h"
 #include "up/spans_request.h"
@@ -45,6 +46,8 @@ struct follower {
 	struct spans spans;
 	struct recent recent;
 	struct decider decider;
+	struct quota quota;
+	u64 left_out; /* board->chunks_left_out behind the last pass */
 	struct requests_kept kept;
 	int dir;
 	char boot_id[CHUNK_BOOT_BYTES];
@@ -55,6 +58,7 @@ struct follower {
 	/* with the lock: what the thread of the hand-over brings */
 	pthread_mutex_t lock;
 	VEC(struct recent_chunk *) brought;
+	struct recent_came came;
 	size_t brought_bytes;
 	u64 brought_cost_ns;
 };
@@ -84,6 +88,7 @@ int follower_chunk(struct follower *f, const struct chunk_info *info, struct par
 	if (!chunk)
 		return -ENOMEM;
 	pthread_mutex_lock(&f->lock);
+	(void)recent_came_add(&f->came, chunk); /* else fewer requests are counted */
 	is_full = f->brought_bytes + chunk->bytes.count > RECENT_BYTES_MAX ||
 		  f->brought.count >= RECENT_CHUNKS_MAX;
 	if (!is_full)
@@ -224,28 +229,81 @@ static int slice_post(struct follower *f)
 	return err;
 }
 
-static int decided_post(struct pass *p)
+static const struct request_trace *decided_trace(const struct pass *p, size_t i)
+{
+	return &p->requests.traces.data[p->decision.traces.data[i]];
+}
+
+/* Which of the decided requests are stored: `chosen` gets each. 0 or -ENOMEM. */
+static int decided_choose(struct pass *p, struct quota_request *chosen)
+{
+	size_t count = p->decision.traces.count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct request_trace *t = decided_trace(p, i);
+
+		chosen[i] = (struct quota_request){.kind = decider_kind(&p->input, t),
+						   .spans = (u32)(t->end - t->first)};
+	}
+	return quota_choose(&p->f->quota, chosen, count, recent_last(&p->f->recent)->end_ns);
+}
+
+/* For how long byte ranges were recorded of which the requests are decided now. */
+static u64 came_take(struct pass *p)
 {
 	struct follower *f = p->f;
-	const struct requests *r = &p->requests;
-	struct request_stored stored = {&f->decider.stored, &p->sent, &p->input, 0};
+	u64 ns;
+
+	pthread_mutex_lock(&f->lock);
+	ns = recent_came_take(&f->came, f->decider.decided_ns, p->decision.decided_ns);
+	pthread_mutex_unlock(&f->lock);
+	return ns;
+}
+
+static int chosen_post(struct pass *p, const struct quota_request *chosen)
+{
+	struct follower *f = p->f;
+	u64 seen_ns = recent_seen_ns(&f->recent, f->decider.decided_ns, p->decision.decided_ns);
+	u64 came_ns = came_take(p), left_out = atomic_load(&f->board->chunks_left_out);
+	struct request_stored stored = {
+		.spans = &f->decider.stored, .sent = &p->sent, .input = &p->input};
+	u64 count = 0;
 	int err = 0;
 
+	if (left_out == f->left_out) /* what was not seen came before the first state */
+		came_ns = seen_ns;
+	f->left_out = left_out;
 	spans_begin(&f->spans, recent_last(&f->recent));
 	for (size_t i = 0; i < p->decision.traces.count && !err; i++) {
-		const struct request_trace *t = &r->traces.data[p->decision.traces.data[i]];
+		const struct request_trace *t = decided_trace(p, i);
 
-		stored.stands_for = decider_stands_for(&p->input, t);
-		err = spans_add_request(&f->spans, r, t, &stored);
+		if (!chosen[i].times)
+			continue;
+		count++;
+		stored.times = chosen[i].times;
+		stored.stands_for = quota_stands_for(&chosen[i], decider_stands_for(&p->input, t),
+						     seen_ns, came_ns);
+		err = spans_add_request(&f->spans, &p->requests, t, &stored);
 		if (!err && f->spans.batch.count >= POST_SPANS)
 			err = slice_post(f);
 	}
 	err = err ? err : slice_post(f);
 	if (err)
 		return err;
-	atomic_fetch_add(&f->board->requests, p->decision.traces.count);
+	atomic_fetch_add(&f->board->requests, count);
+	atomic_fetch_add(&f->board->decided, p->decision.traces.count);
 	atomic_fetch_add(&f->board->open, p->decision.open);
 	return 0;
+}
+
+static int decided_post(struct pass *p)
+{
+	struct quota_request *chosen = calloc(p->decision.traces.count + 1, sizeof(*chosen));
+	int err = chosen ? decided_choose(p, chosen) : -ENOMEM;
+
+	err = err ? err : chosen_post(p, chosen);
+	free(chosen);
+	return err;
 }
 
 /*
@@ -417,6 +475,8 @@ int follower_start(struct part_context *c, struct joiner *joiner, struct chooser
 	f->joiner = joiner;
 	f->board = &c->board->requests;
 	f->spans.chooser = chooser;
+	f->quota.rate = c->options->request_spans;
+	atomic_store(&f->board->rate, c->options->request_spans);
 	f->post = (struct post){
 		.board = c->board,
 		.counts = {&f->board->spans, &f->board->kernel_spans, &f->board->refused},
@@ -445,6 +505,7 @@ void follower_stop(struct follower *f)
 	for (size_t i = 0; i < f->brought.count; i++)
 		recent_chunk_free(f->brought.data[i]);
 	vec_free(&f->brought);
+	vec_free(&f->came.list);
 	recent_free(&f->recent);
 	talkers_free(&f->talkers);
 	decider_free(&f->decider);

@@ -166,6 +166,43 @@ bool recent_turn_waits(const struct recent *w, u64 wait_ns)
 	       recent_last(w)->end_ns < w->chunks.data[i - 1]->info.end_ns + wait_ns;
 }
 
+u64 recent_seen_ns(const struct recent *w, u64 from_ns, u64 to_ns)
+{
+	u64 ns = 0;
+
+	for (size_t i = 0; i < w->chunks.count; i++) {
+		const struct recent_chunk *c = w->chunks.data[i];
+
+		if (!c->is_blind && c->info.end_ns > from_ns && c->info.end_ns <= to_ns)
+			ns += c->info.end_ns - c->info.begin_ns;
+	}
+	return ns;
+}
+
+int recent_came_add(struct recent_came *c, const struct recent_chunk *chunk)
+{
+	const struct chunk_times times = {chunk->info.begin_ns, chunk->info.end_ns};
+
+	return chunk->is_blind ? 0 : vec_push(&c->list, times);
+}
+
+u64 recent_came_take(struct recent_came *c, u64 from_ns, u64 to_ns)
+{
+	size_t kept = 0;
+	u64 ns = 0;
+
+	for (size_t i = 0; i < c->list.count; i++) {
+		const struct chunk_times *t = &c->list.data[i];
+
+		if (t->end_ns > to_ns)
+			c->list.data[kept++] = *t;
+		else if (t->end_ns > from_ns)
+			ns += t->end_ns - t->begin_ns;
+	}
+	c->list.count = kept;
+	return ns;
+}
+
 static int chunks_merge(const struct recent *w, struct partial *p)
 {
 	const struct partial_options options = handover_partial_options();

@@ -67,6 +67,22 @@ const struct chunk_info *recent_last(const struct recent *w);
  */
 bool recent_turn_waits(const struct recent *w, u64 wait_ns);
 
+/* For how long byte ranges were recorded in the chunks that end in (from_ns, to_ns]. */
+u64 recent_seen_ns(const struct recent *w, u64 from_ns, u64 to_ns);
+
+struct chunk_times {
+	u64 begin_ns, end_ns;
+};
+
+/* The same of all chunks that came, also of those that went. Starts with all zero. */
+struct recent_came {
+	VEC(struct chunk_times) list;
+};
+
+int recent_came_add(struct recent_came *c, const struct recent_chunk *chunk); /* 0 or -ENOMEM */
+/* Forgets what ended by to_ns. */
+u64 recent_came_take(struct recent_came *c, u64 from_ns, u64 to_ns);
+
 /* Merges all of it, which has a state, into a finished partial. 0, -ENOMEM or -EBADMSG. */
 int recent_partial(const struct recent *w, struct partial **out);
 

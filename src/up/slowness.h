@@ -21,8 +21,8 @@ struct slowness {
 	uint64_t told_ns;
 };
 
-/* Counts a span. True: the operation got slow. */
-static inline bool slowness_add(struct slowness *s, bool is_slow, uint64_t now_ns)
+/* Counts a span, as so many. True: the operation got slow. */
+static inline bool slowness_add(struct slowness *s, bool is_slow, uint32_t times, uint64_t now_ns)
 {
 	uint64_t half = now_ns / SLOWNESS_HALF_NS;
 	unsigned int at = half & 1;
@@ -33,8 +33,8 @@ static inline bool slowness_add(struct slowness *s, bool is_slow, uint64_t now_n
 			s->seen[!at] = s->slow[!at] = 0;
 		s->half = half;
 	}
-	s->seen[at]++;
-	s->slow[at] += is_slow;
+	s->seen[at] += times;
+	s->slow[at] += is_slow ? times : 0;
 	if (s->seen[0] + s->seen[1] < SLOWNESS_SEEN ||
 	    (uint64_t)(s->slow[0] + s->slow[1]) * SLOWNESS_SHARE <= s->seen[0] + s->seen[1])
 		return false;

@@ -173,13 +173,14 @@ bool spans_is_kernel(const struct received_span *span)
 	return span->scope == &kernel_scope;
 }
 
-enum chosen span_choose(struct spans *s, u32 pid, bool has_children)
+enum chosen span_choose(struct spans *s, u32 pid, u32 times, bool has_children)
 {
 	const struct received_span *span = &s->batch.data[s->batch.count - 1];
 	const struct chooser_span asked = {.service = span->resource->service,
 					   .name = span->name,
 					   .kind = span->kind,
 					   .pid = pid,
+					   .times = times,
 					   .trace = span->trace,
 					   .begin_ns = span->begin_ns,
 					   .is_error = span->status == RECEIVED_ERROR,
@@ -251,12 +252,13 @@ int children_know(struct spans *s, const struct handed_span *handed)
 int children_wait(struct spans *s, const struct handed_span *handed, u32 pid)
 {
 	const struct received_span *span = &s->batch.data[s->batch.count - 1];
-	const struct spans_waiting w = {.at = s->batch.count - 1,
-					.attributes = (struct attribute *)span->attributes.data,
-					.first = s->children.count,
-					.count = handed->children_count,
-					.more_count = handed->more_count,
-					.chosen = span_choose(s, pid, handed->children_count > 0)};
+	const struct spans_waiting w = {
+		.at = s->batch.count - 1,
+		.attributes = (struct attribute *)span->attributes.data,
+		.first = s->children.count,
+		.count = handed->children_count,
+		.more_count = handed->more_count,
+		.chosen = span_choose(s, pid, 1, handed->children_count > 0)};
 
 	if (vec_reserve(&s->children, s->children.count + w.count))
 		return -ENOMEM;

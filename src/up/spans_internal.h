@@ -79,7 +79,7 @@ int children_wait(struct spans *s, const struct handed_span *handed, u32 pid);
  * Whether the kernel spans of the last span of the batch, of that process, are stored. With a
  * chooser.
  */
-enum chosen span_choose(struct spans *s, u32 pid, bool has_children);
+enum chosen span_choose(struct spans *s, u32 pid, u32 times, bool has_children);
 
 /* Keeps what is told of kernel spans while their partials are there. 0 or -ENOMEM. */
 int children_know(struct spans *s, const struct handed_span *handed);

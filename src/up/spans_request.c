@@ -30,7 +30,7 @@ struct worked {
 struct adding {
 	struct spans *s;
 	const struct requests *r;
-	u32 stands_for; /* of struct request_stored */
+	u32 stands_for, times; /* of struct request_stored */
 	struct trace_id trace;
 	struct stand_ins stand_ins;
 	struct map numbers; /* node + 1 -> number in `places` + 1 */
@@ -365,7 +365,7 @@ static int work_choose(struct adding *a, const struct request_span *of)
 	u32 pid = a->r->processes.list.data[end_of(a, of)->process].pid;
 	struct worked worked = {.at = a->s->batch.count - 1, .of = *of};
 
-	worked.chosen = span_choose(a->s, pid, a->s->work.list.count > 0);
+	worked.chosen = span_choose(a->s, pid, a->times, a->s->work.list.count > 0);
 	a->is_notable |= worked.chosen == CHOSEN_ERROR || worked.chosen == CHOSEN_SLOW;
 	return a->s->work.list.count || worked.chosen ? vec_push(&a->worked, worked) : 0;
 }
@@ -489,6 +489,7 @@ int spans_add_request(struct spans *s, const struct requests *r, const struct re
 	struct adding a = {.s = s,
 			   .r = r,
 			   .stands_for = stored->stands_for,
+			   .times = stored->times,
 			   .stand_ins = {.r = r, .sent = stored->sent}};
 	int err = stand_ins_find(&a.stand_ins, t);
 

@@ -12,7 +12,7 @@
  *
  * and
  *
- *   fathom.stands_for       sums count it for so many: byte ranges were recorded in turns
+ *   fathom.stands_for       sums count it for so many: of the others nothing is stored
  *   fathom.child            the id of a span of the application that is below it: answers show it
  *                           there (serve/join.h)
  *   fathom.counted_as       the id of a span of the application that tells of the same: lists and
@@ -38,7 +38,8 @@ struct request_stored {
 	struct sent *sent;	 /* what applications sent; NULL: nothing */
 	/* what was decided by: calls of its own programs are left out; NULL: there are none */
 	const struct decider_input *input;
-	u32 stands_for; /* decider_stands_for() of the trace */
+	u32 stands_for; /* 0: for itself alone */
+	u32 times;	/* of so many like it, it is the one that is stored; 0: itself alone */
 };
 
 /*

@@ -199,9 +199,11 @@ static void requests_write(const struct board *board, struct json *j)
 	json_object_begin(j, "requests");
 	json_bool(j, "followed", atomic_load(&r->followed));
 	json_u64(j, "stored", atomic_load(&r->requests));
+	json_u64(j, "decided", atomic_load(&r->decided));
 	json_u64(j, "open", atomic_load(&r->open));
 	json_u64(j, "spans", atomic_load(&r->spans));
 	json_u64(j, "refused", atomic_load(&r->refused));
+	json_u64(j, "request_spans", atomic_load(&r->rate));
 	json_u64(j, "chunks_left_out", atomic_load(&r->chunks_left_out));
 	json_u64(j, "behind_ns", age_ns(atomic_load(&r->to_ns)));
 	json_u64(j, "learned", atomic_load(&r->learned));

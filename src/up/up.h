@@ -35,6 +35,7 @@ struct up_options {
 	bool no_bytes;		    /* waits alone: no byte ranges, so requests are not followed */
 	struct limits keep;	    /* of chunks; 0: none */
 	uint32_t budget_ppm;	    /* of the CPUs' time for recording, in millionths; 0: none */
+	uint32_t request_spans; /* of requests, stored a second in the mean (up/quota.h); 0: all */
 	const struct chooser_rule *slow; /* what is slow, as the user says */
 	size_t slow_count;
 	const char *user; /* of map and serve; NULL: "fathom", else "nobody" */

@@ -15,6 +15,8 @@ from loopback import free_ports
 from running import FATHOM, HERE, Up, attribute, connected, finish, folder, started
 
 TURN, WINDOW, LEAD, LEFT_LEAST = 30, 1, 0.1, 0.25  # seconds
+REQUEST_SPANS = 2  # stored a second: a third of those of a turn
+TIMES_MOST = 64
 SERVICE = "python3 plain.py"
 
 tests = Tests()
@@ -37,12 +39,12 @@ def requests_send(connection):
 @tests.add
 def bytes_of_connections_are_recorded_in_turns():
     global up, port, since
-    up = Up(os.path.join(folder, "kept"), "--budget", "0.01%")
+    up = Up(os.path.join(folder, "kept"), "--budget", "0.01%", "--request-spans", str(REQUEST_SPANS))
     until(up.records, "a chunk is sealed", 60)
     port = free_ports(1)[0]
     started.append(subprocess.Popen([sys.executable, os.path.join(HERE, "plain.py"), str(port)]))
     threading.Thread(target=requests_send, args=(connected(port),), daemon=True).start()
-    until(lambda: up.status()["capture"]["in_turns"], "the budget is found too small", 30)
+    until(lambda: up.status()["capture"]["in_turns"], "the budget is found too small", 60)
     since = time.time_ns() // 10**10 * 10**10 + 10**10
     sent[0] = 0
     told = subprocess.run([FATHOM, "status", "-o", up.dir], capture_output=True, text=True).stdout
@@ -52,8 +54,8 @@ def bytes_of_connections_are_recorded_in_turns():
 
 
 def traces():
-    """Of requests that were followed in a turn: before the first turn all are."""
-    found = up.get(f"/api/v1/search?attribute=network.local.port={port}&limit=500")[1]["traces"]
+    """Of requests that were followed in a turn."""
+    found = up.get(f"/api/v1/search?attribute=network.local.port={port}&from={since}&limit=500")[1]["traces"]
     spans = {trace["trace_id"]: up.spans(trace["trace_id"], "?kernel=0") for trace in found[:20] + found[-20:]}
     return {trace: each for trace, each in spans.items() if any(attribute(s, "fathom.stands_for") for s in each)}
 
@@ -73,8 +75,9 @@ def requests_within_a_turn_are_followed_and_stand_for_the_others():
         stands_for = {attribute(span, "fathom.stands_for") for span in spans}
         equal(len(stands_for), 1, f"all spans of a request stand for as many: {stands_for}")
         least = TURN / (WINDOW - LEAD)
-        check(least - 1 < stands_for.pop() <= max(TURN / max(WINDOW - LEAD - seconds - 0.05, LEFT_LEAST), least) + 1,
-              f"a request of {seconds} s: {spans}")
+        most = max(TURN / max(WINDOW - LEAD - seconds - 0.05, LEFT_LEAST), least) + 1
+        check(least - 1 < stands_for.pop() <= TIMES_MOST * most, f"a request of {seconds} s: {spans}")
+        equal(sorted(span["kind"] for span in spans), ["client", "server"], "all spans of a request are stored")
     trace = up.get(f"/api/v1/traces/{next(iter(found))}")[1]
     equal({gap["reason"] for gap in trace["gaps"]}, {"bytes_in_turns"}, "what is missing from its time")
 
@@ -90,6 +93,9 @@ def counts_are_those_of_all_requests():
     count, seen = counted()
     check(count >= 30 * len(stored), f"{count} counted, {len(stored)} stored")
     check(len(stored) <= seen <= count / 30, f"{count} counted, {seen} seen, {len(stored)} stored")
+    told = up.status()["requests"]
+    check(0 < 2 * told["stored"] < told["decided"], f"{told}")
+    equal(told["request_spans"], REQUEST_SPANS, "as it was set")
     # each turn stands for thirty seconds
     check(sent[0] / 4 < count < 4 * sent[0], f"{count} counted, {sent[0]} sent")
 

@@ -70,6 +70,23 @@ TEST(a_span_longer_than_the_percentile_is_chosen)
 	chooser_free(c);
 }
 
+/* Others like the short ones were left out: what is usual stays the same. */
+TEST(a_span_counts_for_those_like_it_that_were_left_out)
+{
+	struct chooser *c = chooser_new();
+	struct chooser_span span = span_of("GET", 10 * CHOOSER_SLOW_NS);
+	int slow = 0;
+
+	CHECK(c != NULL);
+	for (int i = 0; i < 2000; i++) {
+		span.duration_ns = i % 20 ? 2 * CHOOSER_SLOW_NS : 10 * CHOOSER_SLOW_NS;
+		span.times = i % 20 ? 64 : 1;
+		slow += i > 200 && chooser_ask(c, &span, BEGIN_NS + (uint64_t)i) == CHOSEN_SLOW;
+	}
+	CHECK_EQ(slow, 89);
+	chooser_free(c);
+}
+
 TEST(nothing_is_slow_before_a_hundred_spans)
 {
 	struct chooser *c = chooser_new();

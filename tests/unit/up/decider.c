@@ -274,6 +274,35 @@ TEST(a_request_in_a_gap_is_none)
 	vec_free(&c.t.records);
 }
 
+/* Of requests as they come: kinds by how long they take and by what they call. */
+TEST(requests_of_one_kind_are_alike)
+{
+	static const int calls[] = {2, 2, 9};
+	u64 kinds[4];
+	struct partial *window;
+	struct passing p = {0};
+	struct requests r;
+	struct chain c;
+
+	chain_begin(&c);
+	p.c = &c;
+	for (int i = 0; i < 3; i++)
+		chain_ask(&c, calls[i]);
+	long_ask(&c, SECOND_NS);
+	window = window_map(&p, 0, c.t.now_ns + 1);
+	CHECK_EQ(requests_make(&r, &(struct request_host){.p = window, .name = "host", .boot = 7},
+			       1, REQUEST_PROBABILITY_PPM),
+		 0);
+	CHECK_EQ(r.traces.count, 4);
+	for (int i = 0; i < 4; i++)
+		kinds[i] = decider_kind(&(struct decider_input){.r = &r}, &r.traces.data[i]);
+	CHECK(kinds[0] == kinds[1]);
+	CHECK(kinds[2] != kinds[0] && kinds[3] != kinds[0] && kinds[3] != kinds[2]);
+	requests_free(&r);
+	partial_free(window);
+	vec_free(&c.t.records);
+}
+
 /* Neither those that this program makes, nor those that it serves. Others may ask it within theirs.
  */
 TEST(requests_of_this_program_are_none)

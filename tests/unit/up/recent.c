@@ -205,7 +205,8 @@ static void chunk_add(struct recent *w, u64 seq, bool is_blind)
 	struct recent_chunk *chunk = calloc(1, sizeof(*chunk));
 
 	CHECK(chunk != NULL);
-	chunk->info = (struct chunk_info){.seq = seq, .end_ns = (seq + 1) * 1000};
+	chunk->info =
+		(struct chunk_info){.seq = seq, .begin_ns = seq * 1000, .end_ns = (seq + 1) * 1000};
 	chunk->is_blind = is_blind;
 	CHECK_EQ(recent_add(w, chunk), 0);
 }
@@ -223,6 +224,26 @@ TEST(a_turn_waits_until_its_requests_can_be_decided)
 		CHECK(recent_turn_waits(&w, 3000) == (seq < 4));
 	}
 	recent_free(&w);
+}
+
+TEST(what_came_is_known_though_it_went)
+{
+	struct recent_came came = {0};
+	struct recent w = {0};
+
+	for (u64 seq = 0; seq < 8; seq++) {
+		chunk_add(&w, seq, seq == 2);
+		CHECK_EQ(recent_came_add(&came, w.chunks.data[w.chunks.count - 1]), 0);
+	}
+	CHECK_EQ(recent_seen_ns(&w, 1000, 5000), 3000);
+	recent_free(&w);
+	chunk_add(&w, 4, false);
+	CHECK_EQ(recent_seen_ns(&w, 1000, 5000), 1000);
+	CHECK_EQ(recent_came_take(&came, 1000, 5000), 3000);
+	CHECK_EQ(recent_came_take(&came, 1000, 5000), 0);
+	CHECK_EQ(recent_came_take(&came, 5000, 9000), 3000);
+	recent_free(&w);
+	vec_free(&came.list);
 }
 
 /* One of a process that opened a file. */
