@@ -85,10 +85,10 @@ static int pair_update(struct store *s, struct pair *pair, const struct told *to
 	const struct received_span span = {.begin_ns = pair->begin_ns,
 					   .end_ns = pair->begin_ns + pair->duration_ns,
 					   .status = pair->is_error ? RECEIVED_ERROR : 0};
-	int err = span_sums_add(&s->sums, &span, &pair->told, pair->operation, -1);
+	int err = span_sums_add(&s->sums, &span, &pair->split->told, pair->operation, -1);
 
 	err = err ? err : span_sums_add(&s->sums, &span, told, pair->operation, 1);
-	pair->told = *told;
+	pair->split->told = *told;
 	return err;
 }
 
@@ -96,10 +96,11 @@ static int pair_update(struct store *s, struct pair *pair, const struct told *to
 static int pair_settle(struct store *s, struct pair *pair)
 {
 	static const struct told nothing;
-	const struct told told = pair_told(pair);
+	struct told told;
 
 	if (!pair->has_span || !pair->has_context)
 		return 0;
+	told = pair_told(pair);
 	return pair_update(s, pair, pair->has_several ? &nothing : &told);
 }
 
@@ -126,10 +127,9 @@ static int pair_context(struct store *s, const struct received_span *span, const
 {
 	struct pair *pair = pairs_get(&s->pairs, span);
 
-	if (!pair)
+	if (!pair || pair_context_set(pair, told))
 		return -ENOMEM;
-	s->pairs.is_used = pair->has_context = true;
-	pair->context = *told;
+	s->pairs.is_used = true;
 	return pair_settle(s, pair);
 }
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/pairs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static void map_drop(struct map *m)
 {
 	struct map_entry entry;
 
-	for (size_t at = 0; map_next(m, &at, &entry);)
+	for (size_t at = 0; map_next(m, &at, &entry);) {
+		free(((struct pair *)entry.value)->split);
 		free(entry.value);
+	}
 	map_free(m);
 	*m = (struct map){0};
 }
@@ -33,9 +36,20 @@ struct pair *pairs_get(struct pairs *p, const struct received_span *span)
 	return NULL;
 }
 
+int pair_context_set(struct pair *pair, const struct told *context)
+{
+	if (!pair->split)
+		pair->split = calloc(1, sizeof(*pair->split));
+	if (!pair->split)
+		return -ENOMEM;
+	pair->split->context = *context;
+	pair->has_context = true;
+	return 0;
+}
+
 struct told pair_told(const struct pair *pair)
 {
-	struct told told = pair->context;
+	struct told told = pair->split->context;
 	uint64_t known_ns = 0;
 
 	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++)

@@ -17,7 +17,11 @@ struct pair {
 	/* of the span, as the sums have it */
 	uint64_t operation, begin_ns, duration_ns;
 	bool is_error;
-	struct told told;
+	struct pair_split *split; /* NULL until a context came: most spans have none */
+};
+
+struct pair_split {
+	struct told told; /* of the span, as the sums have it */
 	struct told context;
 };
 
@@ -25,6 +29,9 @@ struct pairs {
 	struct map maps[2]; /* the newer ones first */
 	bool is_used;	    /* a context came: spans are kept from then on */
 };
+
+/* Keeps the context of a pair. 0 or -ENOMEM. */
+int pair_context_set(struct pair *pair, const struct told *context);
 
 /* The pair with the ids of the span, which is made if there is none. NULL: no memory. */
 struct pair *pairs_get(struct pairs *p, const struct received_span *span);
