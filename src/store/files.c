@@ -2,10 +2,12 @@
 /* The files of the store: listing and opening them. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/internal.h"
 
@@ -36,6 +38,26 @@ static bool name_parse(const char *name, uint64_t *number)
 		return true;
 	return sscanf(name, "spans-%" SCNu64 ".duckdb%n", number, &end) == 1 && end && !name[end] &&
 	       *number;
+}
+
+void files_remove_temporary(const char *dir)
+{
+	int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int in = openat(at, TEMPORARY_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *left = in < 0 ? NULL : fdopendir(in);
+	struct dirent *entry;
+
+	while (left && (entry = readdir(left))) {
+		if (strncmp(entry->d_name, "duckdb_temp_", 12) == 0)
+			unlinkat(in, entry->d_name, 0);
+	}
+	if (left)
+		closedir(left);
+	else if (in >= 0)
+		close(in);
+	unlinkat(at, TEMPORARY_NAME, AT_REMOVEDIR);
+	if (at >= 0)
+		close(at);
 }
 
 int files_find(struct store_files *files, const char *path, struct error *e)

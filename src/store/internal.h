@@ -126,6 +126,11 @@ static inline struct stored_text row_stored(const struct row *row, unsigned int 
 /* A copy in the pool that ends with NUL; NULL: no memory. */
 const char *text_keep(struct pool *pool, struct stored_text text);
 
+#define TEMPORARY_NAME "duckdb.tmp" /* a directory, which is there while it is needed */
+
+/* Removes what DuckDB left there when the process was killed. */
+void files_remove_temporary(const char *dir);
+
 /* Lists the files in the directory. */
 int files_find(struct store_files *files, const char *dir, struct error *e);
 

@@ -13,7 +13,6 @@
 #define SPANS_MAX UINT64_C(8000000)
 #define CLOSE_WAL_BYTES ((uint64_t)4 << 20)
 #define QUERY_NS UINT64_C(2000000000)
-#define TEMPORARY_NAME "duckdb.tmp" /* a directory, which is there while it is needed */
 
 static int path_set(struct store *s, const char *before, const char *path, const char *behind,
 		    struct error *e)
@@ -168,6 +167,8 @@ int store_open(const struct store_options *options, struct store **out, struct e
 	s->dir = *options->dir == '/' ? strdup(options->dir) : realpath(options->dir, NULL);
 	err = s->dir ? database_open(DATABASE_ALL, options->library, &s->db, e)
 		     : error_set(e, errno, "cannot open the store in %s", options->dir);
+	if (!err)
+		files_remove_temporary(s->dir);
 	err = err ? err : files_list(s, e);
 	err = err ? err : writer_open(s, e);
 	err = err ? err : known_read(s, e);

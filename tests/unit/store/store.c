@@ -416,30 +416,6 @@ TEST(many_resources_are_stored_without_a_statement_for_each)
 	drop(s);
 }
 
-static int setting_take(void *arg, const struct row *row)
-{
-	size_t bytes;
-	const char *text = row_text(row, 0, &bytes);
-
-	snprintf(arg, 200, "%.*s", (int)bytes, text);
-	return 0;
-}
-
-/* The directory in which the process was started may belong to somebody else. */
-TEST(what_does_not_fit_into_memory_goes_beside_the_files)
-{
-	struct store *s = open_empty();
-	char told[200], wanted[200];
-	const struct row_taker taker = {setting_take, told, 1};
-
-	CHECK_EQ(sql_run(&s->db, s->writer, "SELECT current_setting('temp_directory')", &taker,
-			 NULL),
-		 0);
-	snprintf(wanted, sizeof(wanted), "%s/duckdb.tmp", dir_name);
-	CHECK_STR(told, wanted);
-	drop(s);
-}
-
 static void version_set(unsigned int version)
 {
 	struct database db;
