@@ -31,8 +31,9 @@ struct store_file {
 	uint64_t least_ns,
 		greatest_ns; /* begins of its spans; the least is above if there are none */
 	uint64_t spans;
-	uint64_t kernel; /* kernel spans */
-	uint64_t newer;	 /* spans that replace another one of the file; from version 6 on */
+	uint64_t kernel;       /* kernel spans */
+	uint64_t newer;	       /* spans that replace another one of the file; from version 6 on */
+	uint64_t vector_bytes; /* of texts, in the last VECTOR_SPANS rows; 0 when it is opened */
 	struct trace_filter filter;
 	struct typed typed;   /* the attributes that have columns */
 	struct layout layout; /* for the thread that appends */

@@ -69,14 +69,18 @@ static int kernel_append(struct store *s, const struct received_span *span, cons
 static int row_append(struct store *s, const struct received_span *span, const struct told *told,
 		      struct error *e)
 {
+	size_t before = appending_bytes(&s->appending);
 	int err = texts_add(s, span, e);
 
 	err = err ? err : appending_add(&s->appending, span, told, e);
-	if (!err) {
-		span_count(s, span);
-		s->spans++;
-	}
-	return err;
+	if (err)
+		return err;
+	span_count(s, span);
+	if (s->spans % VECTOR_SPANS == 0)
+		s->vector_bytes = 0;
+	s->vector_bytes += appending_bytes(&s->appending) - before;
+	s->spans++;
+	return 0;
 }
 
 /* Changes the split with which the sums have a received span. */

@@ -42,6 +42,7 @@ struct store {
 	char lost_why[ERROR_TEXT_BYTES]; /* why files are left out; "": none is */
 	/* of what is appended, until it is committed */
 	uint64_t least_ns, greatest_ns, spans, kernel;
+	uint64_t vector_bytes;	  /* texts of the last rows, which DuckDB has in memory together */
 	duckdb_connection writer; /* NULL after store_reopen() failed */
 	struct appending appending;
 	bool begun; /* a transaction of the writer */
@@ -187,6 +188,13 @@ int edge_add(struct store *s, const char *parent, const char *child, uint64_t *n
 
 #define KIND_EDGE 255u /* of an operation that is a call between services */
 #define EDGES_MAX 10000u
+
+/*
+ * DuckDB works with so many rows at a time. While it compresses or reads them their texts are in
+ * memory together, and take up to twice their bytes: with more in them than that the file ends.
+ */
+#define VECTOR_SPANS 2048u
+#define VECTOR_BYTES_MAX ((uint64_t)64 << 20)
 
 /* Appends a span in the transaction. */
 int span_append(struct store *s, const struct received_span *span, struct error *e);

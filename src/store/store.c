@@ -53,6 +53,7 @@ static void pending_begin(struct store *s)
 	s->greatest_ns = f->greatest_ns;
 	s->spans = f->spans;
 	s->kernel = f->kernel;
+	s->vector_bytes = f->vector_bytes;
 }
 
 int files_know(struct store *s, struct error *e)
@@ -290,13 +291,15 @@ static struct store_file file_next(const struct store *s, uint64_t position, uin
 				   .least_ns = s->least_ns,
 				   .greatest_ns = s->greatest_ns,
 				   .spans = s->spans,
-				   .kernel = s->kernel};
+				   .kernel = s->kernel,
+				   .vector_bytes = s->vector_bytes};
 }
 
 static void file_update(struct store_file *f, const struct store_file *next)
 {
 	__atomic_store_n(&f->position, next->position, __ATOMIC_RELAXED);
 	f->passed = next->passed;
+	f->vector_bytes = next->vector_bytes;
 	__atomic_store_n(&f->least_ns, next->least_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->greatest_ns, next->greatest_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->spans, next->spans, __ATOMIC_RELAXED);

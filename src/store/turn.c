@@ -89,7 +89,8 @@ static bool file_is_full(const struct store *s)
 		return false;
 	if (f->is_lost) /* its bytes are wrong, which a query found */
 		return true;
-	return f->spans + f->kernel >= s->options.spans_max || now_ns < f->created_ns ||
+	return f->spans + f->kernel >= s->options.spans_max ||
+	       f->vector_bytes >= VECTOR_BYTES_MAX || now_ns < f->created_ns ||
 	       now_ns - f->created_ns >= s->options.period_ns;
 }
 

@@ -6,6 +6,10 @@
 #include "store/internal.h"
 #include "tests/unit/store/spans.h"
 
+#define LONG_BYTES 135000
+#define LONG_SPANS 2100u
+#define COMMIT_BYTES ((size_t)64 << 20)
+
 static void run(struct store *s, const char *sql)
 {
 	struct error e = {0};
@@ -68,6 +72,57 @@ TEST(what_was_left_beside_the_files_goes_when_the_store_is_opened)
 	store_close(reopen());
 	CHECK(!is_in("duckdb.tmp"));
 	drop(NULL);
+}
+
+/* Letters without an order. */
+static void letters_fill(char *text, uint64_t *state)
+{
+	for (size_t i = 0; i + 1 < LONG_BYTES; i++) {
+		*state = *state * 6364136223846793005u + 1442695040888963407u;
+		text[i] = (char)('0' + (*state >> 58));
+	}
+}
+
+/* Rows of a vector are in memory together: they may not take all of it. */
+TEST(spans_with_long_texts_are_stored)
+{
+	static char text[LONG_BYTES];
+	struct store *s = open_empty();
+	uint64_t state = 1, position = 0;
+
+	for (uint64_t i = 1; i <= LONG_SPANS; i++) {
+		struct received_span span = make(i, 1, "a");
+
+		letters_fill(text, &state);
+		span.trace_state = text;
+		append(s, &span, 1);
+		if (store_pending_bytes(s) >= COMMIT_BYTES || i == LONG_SPANS)
+			commit(s, ++position);
+	}
+	run(s, "CHECKPOINT");
+	for (uint64_t i = 1; i <= LONG_SPANS; i += 300)
+		CHECK_EQ(found(s, i), 1);
+	CHECK(s->files.count > 2 && s->files.count < 8);
+	drop(s);
+}
+
+/* A file of other spans has as many as ever. */
+TEST(short_texts_end_no_file)
+{
+	static struct received_span spans[STORE_GROUP_SPANS];
+	static char text[2000];
+	struct store *s = open_empty();
+
+	memset(text, 'a', sizeof(text) - 1);
+	for (size_t i = 0; i < STORE_GROUP_SPANS; i++) {
+		spans[i] = make(1 + i, 1, "a");
+		spans[i].trace_state = text;
+	}
+	append(s, spans, STORE_GROUP_SPANS);
+	CHECK(store_pending_bytes(s) > COMMIT_BYTES / 2);
+	commit(s, 1);
+	CHECK_EQ(s->files.count, 1);
+	drop(s);
 }
 
 TEST_MAIN()
