@@ -194,7 +194,7 @@ int edge_add(struct store *s, const char *parent, const char *child, uint64_t *n
  * memory together, and take up to twice their bytes: with more in them than that the file ends.
  */
 #define VECTOR_SPANS 2048u
-#define VECTOR_BYTES_MAX ((uint64_t)64 << 20)
+#define VECTOR_BYTES_MAX ((uint64_t)32 << 20)
 
 /* Appends a span in the transaction. */
 int span_append(struct store *s, const struct received_span *span, struct error *e);

@@ -106,6 +106,8 @@ static int writer_open(struct store *s, struct error *e)
 {
 	int err = database_connect(&s->db, &s->writer, e);
 
+	/* it keeps what it wrote until this is full */
+	err = err ? err : sql_run(&s->db, s->writer, "SET memory_limit = '256MB'", NULL, e);
 	err = err ? err : dir_allow(s, e);
 	err = err ? err : files_open(s, e);
 	return err ? err : newest_know(s, e);

@@ -9,6 +9,8 @@
 #define LONG_BYTES 135000
 #define LONG_SPANS 2100u
 #define COMMIT_BYTES ((size_t)64 << 20)
+#define SHORT_BYTES 2000
+#define GROUPS 7u
 
 static void run(struct store *s, const char *sql)
 {
@@ -75,9 +77,9 @@ TEST(what_was_left_beside_the_files_goes_when_the_store_is_opened)
 }
 
 /* Letters without an order. */
-static void letters_fill(char *text, uint64_t *state)
+static void letters_fill(char *text, size_t bytes, uint64_t *state)
 {
-	for (size_t i = 0; i + 1 < LONG_BYTES; i++) {
+	for (size_t i = 0; i + 1 < bytes; i++) {
 		*state = *state * 6364136223846793005u + 1442695040888963407u;
 		text[i] = (char)('0' + (*state >> 58));
 	}
@@ -93,7 +95,7 @@ TEST(spans_with_long_texts_are_stored)
 	for (uint64_t i = 1; i <= LONG_SPANS; i++) {
 		struct received_span span = make(i, 1, "a");
 
-		letters_fill(text, &state);
+		letters_fill(text, LONG_BYTES, &state);
 		span.trace_state = text;
 		append(s, &span, 1);
 		if (store_pending_bytes(s) >= COMMIT_BYTES || i == LONG_SPANS)
@@ -102,25 +104,46 @@ TEST(spans_with_long_texts_are_stored)
 	run(s, "CHECKPOINT");
 	for (uint64_t i = 1; i <= LONG_SPANS; i += 300)
 		CHECK_EQ(found(s, i), 1);
-	CHECK(s->files.count > 2 && s->files.count < 8);
+	CHECK(s->files.count > 2 && s->files.count < 12);
 	drop(s);
 }
 
-/* A file of other spans has as many as ever. */
-TEST(short_texts_end_no_file)
+static int number_take(void *arg, const struct row *row)
+{
+	*(uint64_t *)arg = row_number(row, 0);
+	return 0;
+}
+
+static uint64_t used_bytes(struct store *s)
+{
+	uint64_t number = 0;
+	const struct row_taker taker = {number_take, &number, 1};
+
+	CHECK_EQ(sql_run(&s->db, s->writer,
+			 "SELECT sum(memory_usage_bytes)::UBIGINT FROM duckdb_memory()", &taker,
+			 NULL),
+		 0);
+	return number;
+}
+
+/* A file of other spans goes on, and what was written goes out of memory. */
+TEST(many_spans_take_no_more_memory)
 {
 	static struct received_span spans[STORE_GROUP_SPANS];
-	static char text[2000];
+	static char texts[STORE_GROUP_SPANS][SHORT_BYTES];
 	struct store *s = open_empty();
+	uint64_t state = 1;
 
-	memset(text, 'a', sizeof(text) - 1);
-	for (size_t i = 0; i < STORE_GROUP_SPANS; i++) {
-		spans[i] = make(1 + i, 1, "a");
-		spans[i].trace_state = text;
+	for (uint64_t group = 0; group < GROUPS; group++) {
+		for (size_t i = 0; i < STORE_GROUP_SPANS; i++) {
+			letters_fill(texts[i], SHORT_BYTES, &state);
+			spans[i] = make(1 + group * STORE_GROUP_SPANS + i, 1, "a");
+			spans[i].trace_state = texts[i];
+		}
+		append(s, spans, STORE_GROUP_SPANS);
+		commit(s, group + 1);
 	}
-	append(s, spans, STORE_GROUP_SPANS);
-	CHECK(store_pending_bytes(s) > COMMIT_BYTES / 2);
-	commit(s, 1);
+	CHECK(used_bytes(s) <= 256000000);
 	CHECK_EQ(s->files.count, 1);
 	drop(s);
 }
