@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What does not fit into the memory of DuckDB. */
+/* The memory of a store, and what does not fit into it. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -146,6 +146,38 @@ TEST(many_spans_take_no_more_memory)
 	CHECK(used_bytes(s) <= 256000000);
 	CHECK_EQ(s->files.count, 1);
 	drop(s);
+}
+
+static int known_is(struct known *k, uint64_t number)
+{
+	const struct received_span span = make(number, number, "a");
+	const struct told told = {0};
+	struct known_version old;
+
+	return known_ask(k, &span, &told, &old);
+}
+
+/* The oldest go first; the youngest are known. */
+TEST(ids_that_are_known_are_bounded)
+{
+	struct known k = {.turn_ns = UINT64_MAX};
+	size_t bytes = 0;
+
+	CHECK_EQ(known_is(&k, 1), KNOWN_NEW);
+	known_committed(&k);
+	for (uint64_t i = 1; i <= (uint64_t)(KNOWN_AGES + 1) * KNOWN_SPANS_MAX; i++) {
+		CHECK_EQ(known_ids_add(&k.fresh, hash_u64(i) | 1, 1), 0);
+		if (i == (uint64_t)KNOWN_AGES * KNOWN_SPANS_MAX / 2)
+			CHECK_EQ(known_is(&k, 2), KNOWN_NEW);
+		if (i % 100000 == 0)
+			known_committed(&k);
+	}
+	for (size_t i = 0; i < KNOWN_AGES; i++)
+		bytes += k.ages[i].capacity * (sizeof(*k.ages->data) + sizeof(*k.ages->services));
+	CHECK(bytes <= (size_t)84 << 20);
+	CHECK_EQ(known_is(&k, 2), KNOWN_REPEAT);
+	CHECK_EQ(known_is(&k, 1), KNOWN_NEW);
+	known_free(&k);
 }
 
 TEST_MAIN()
