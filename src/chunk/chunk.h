@@ -458,7 +458,7 @@ struct recording_info {
 	const struct chunk_info *chunks; /* in the order of time */
 	size_t chunk_count;
 	const struct recording_gap
-		*gaps; /* between its chunks; after a recovered one, from complete_ns on */
+		*gaps; /* between its chunks; after a crash, from complete_ns on */
 	size_t gap_count;
 	uint64_t begin_ns;
 	uint64_t end_ns;
@@ -481,6 +481,7 @@ struct recording_options {
 	int boot;	   /* 0: the latest boot, -1: the one before, ... */
 	const char *after; /* NULL, or the path of a sealed chunk: only chunks after it, by name */
 	bool with_open;	   /* include damaged chunks and chunks that are being written */
+	bool only_sealed;  /* leave out chunks that a crash left open: they are yet to be sealed */
 	chunk_damage_fn *damage; /* may be NULL; also called for chunks that a crash left */
 	void *arg;
 };

@@ -23,7 +23,7 @@ struct recording {
 	VEC(struct recording_gap) gaps;
 	struct recording_options options;
 	char host[RECORDING_HOST_BYTES];
-	char open_in[4096]; /* directory with a chunk that is being written and was left out */
+	char open_in[4096]; /* directory with an open chunk that was left out */
 };
 
 /* ---- choosing chunks ---- */
@@ -205,7 +205,8 @@ static int add_directory(struct recording *r, const char *dir, struct error *e)
 
 		if (!is_newer(&r->options, &names.names[i]))
 			continue;
-		if (names.names[i].open && open.written && !r->options.with_open) {
+		if (names.names[i].open && !r->options.with_open &&
+		    (open.written || r->options.only_sealed)) {
 			open.left_out++;
 			continue;
 		}
@@ -249,7 +250,7 @@ static int boot_take(struct recording *r, struct recording *all, const struct bo
 
 uint64_t chunk_covers_to(const struct chunk_info *chunk)
 {
-	if (chunk->state != CHUNK_RECOVERED || chunk->complete_ns >= chunk->end_ns)
+	if (chunk->state == CHUNK_SEALED || chunk->complete_ns >= chunk->end_ns)
 		return chunk->end_ns;
 	return chunk->complete_ns > chunk->begin_ns ? chunk->complete_ns : chunk->begin_ns;
 }

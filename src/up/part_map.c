@@ -224,7 +224,8 @@ static int chunk_take(struct mapping *m, const struct chunk_info *info, struct e
 static int chunks_take(struct mapping *m, struct error *e)
 {
 	char after[PATH_MAX], name[CHUNK_NAME_BYTES];
-	const struct recording_options later = {.after = m->next ? after : NULL};
+	const struct recording_options later = {.after = m->next ? after : NULL,
+						.only_sealed = true};
 	const char *const dirs[] = {m->dir};
 	const struct recording_info *info;
 	struct recording *recording;

@@ -8,12 +8,20 @@ static char *text;
 static size_t bytes;
 static FILE *out;
 
+static void covers(u64 begin_ns, u64 end_ns)
+{
+	const struct chunk_info info = {
+		.state = CHUNK_SEALED, .begin_ns = begin_ns, .end_ns = end_ns};
+
+	chains_chunk(chains, &info);
+}
+
 static void begin(void)
 {
 	out = open_memstream(&text, &bytes);
 	chains = chains_new(out);
 	CHECK(chains);
-	chains_chunk(chains, &(struct chunk_info){.begin_ns = 1, .end_ns = 1000});
+	covers(1, 1000);
 }
 
 static void ends_with(const char *should)
@@ -115,8 +123,8 @@ TEST(behind_a_gap_nothing_is_known)
 {
 	begin();
 	leaves(10, 5, 6, LEAVE_sleep, 0);
-	chains_chunk(chains, &(struct chunk_info){.begin_ns = 1000, .end_ns = 2000});
-	chains_chunk(chains, &(struct chunk_info){.begin_ns = 2001, .end_ns = 3000});
+	covers(1000, 2000);
+	covers(2001, 3000);
 	leaves(2010, 7, 5, LEAVE_preempted, 0);
 	ends_with("");
 }

@@ -280,6 +280,45 @@ TEST(a_killed_recorder)
 	recording_close(recording);
 }
 
+/* Also where the chunk is read before it is sealed, unless that is to be left out. */
+TEST(a_gap_begins_where_the_first_stream_ends)
+{
+	const char *dir = make_directory();
+	const struct chunk_writer_options options = {.dir = dir, .begin_ns = 1000, .no_sync = true};
+	const struct recording_options only_sealed = {.only_sealed = true};
+	struct recording *recording;
+	struct chunk_info later;
+	struct chunk_writer *w;
+	union make_record r;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	for (u16 cpu = 0; cpu < 2; cpu++) {
+		struct chunk_stream *stream = chunk_writer_stream(w, CHUNK_STREAM_CPU, cpu);
+
+		make_syscall(&r, cpu ? 1010 : 1900, cpu, 0);
+		CHECK_EQ(chunk_writer_add(stream, &r.head), 0);
+		CHECK_EQ(chunk_writer_flush(w, r.head.time_ns + 1, NULL), 0);
+	}
+	chunk_writer_close(w);
+	make_chunk(dir, 9000, 10, false, &later);
+	CHECK_EQ(recording_open(&recording, &dir, 1, &only_sealed, NULL), 0);
+	CHECK_EQ(recording_info(recording)->chunk_count, 1);
+	CHECK_EQ(recording_info(recording)->begin_ns, 9000);
+	recording_close(recording);
+	for (int sealed = 0; sealed < 2; sealed++) {
+		if (sealed)
+			CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
+		CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
+		CHECK_EQ(recording_info(recording)->chunks[0].state,
+			 sealed ? CHUNK_RECOVERED : CHUNK_OPEN);
+		CHECK_EQ(recording_info(recording)->chunks[0].end_ns, 1902);
+		CHECK_EQ(recording_info(recording)->gap_count, 1);
+		CHECK_EQ(recording_info(recording)->gaps[0].from_ns, 1011);
+		CHECK_EQ(recording_info(recording)->gaps[0].to_ns, 9000);
+		recording_close(recording);
+	}
+}
+
 /* Packets behind a bad one stay, and CTF readers are content: nothing lies between them. */
 TEST(a_torn_page)
 {

@@ -16,7 +16,8 @@ static const struct chunk_lost nothing;
 /* A chunk of a second whose number is `second`. */
 static struct chunk_info chunk_of(u64 second)
 {
-	return (struct chunk_info){.begin_ns = 5 * SECOND + second * SECOND,
+	return (struct chunk_info){.state = CHUNK_SEALED,
+				   .begin_ns = 5 * SECOND + second * SECOND,
 				   .end_ns = 6 * SECOND + second * SECOND,
 				   .clock = {.monotonic_ns = 7 * SECOND + second * SECOND,
 					     .unix_ns = T + 2 * SECOND + second * SECOND}};
