@@ -31,7 +31,7 @@ class Up:
         self.fathom, self.place = fathom, place
         self.errors = open(place + ".err", "w+", encoding="utf-8")
         self.process = subprocess.Popen(
-            [fathom, "up", "-o", place, "--budget", "90%", "--http", "127.0.0.1:0", "--otlp-http", "off",
+            [fathom, "up", "-o", place, "--budget", "90%", "--request-spans", "0", "--http", "127.0.0.1:0", "--otlp-http", "off",
              "--otlp-grpc", "off", "--zipkin", "off", "--jaeger", "off"], stdout=subprocess.PIPE, stderr=self.errors, text=True)
         for line in self.process.stdout:
             if re.match(r"queries.*http://", line):
