@@ -303,6 +303,15 @@ TEST(requests_of_one_kind_are_alike)
 	vec_free(&c.t.records);
 }
 
+/* Three requests, all in the first pass, where one of the processes is this program, or none. */
+static void three_pass(struct passing *p, struct chain *c, u32 own)
+{
+	chain_begin(c);
+	asks(c, 3);
+	p->c = c;
+	pass(p, 30 * SECOND_NS, DECIDER_WAIT_NS, own);
+}
+
 /* Neither those that this program makes, nor those that it serves. Others may ask it within theirs.
  */
 TEST(requests_of_this_program_are_none)
@@ -313,10 +322,7 @@ TEST(requests_of_this_program_are_none)
 		struct passing p = {0};
 		struct chain c;
 
-		chain_begin(&c);
-		asks(&c, 3);
-		p.c = &c;
-		pass(&p, 30 * SECOND_NS, DECIDER_WAIT_NS, own[i]);
+		three_pass(&p, &c, own[i]);
 		CHECK_EQ(p.requests, own[i] == BACK ? 3 : 0);
 		passing_free(&p);
 		vec_free(&c.t.records);
@@ -358,10 +364,7 @@ TEST(a_request_that_no_part_reads_is_none)
 		struct passing p = {0};
 		struct chain c;
 
-		chain_begin(&c);
-		asks(&c, 3);
-		p.c = &c;
-		pass(&p, 30 * SECOND_NS, DECIDER_WAIT_NS, own[i]);
+		three_pass(&p, &c, own[i]);
 		c.t.now_ns = 100 * SECOND_NS;
 		side_tell(&c, &other);
 		side_tell(&c, &elsewhere);
